@@ -1,0 +1,1 @@
+"""The code graph: source text in, plain values out."""
