@@ -10,6 +10,7 @@
     │   ├── RequestRefused        the endpoint refused the request itself (too long, not allowed)
     │   ├── FileRefused           a file Rolecall will not read or change, and why
     │   ├── BriefMissing          a role was asked to work without being told on what
+    │   ├── HunkStale             the text a hunk was made for has changed under it
     │   └── NotFound              a run, proposal or hunk that does not exist (any more)
     ├── ProviderUnavailable       the endpoint, its network or its quota: wait, or try another
     │   ├── ConnectionFailed      nothing answered at that address
@@ -82,6 +83,12 @@ class FileRefused(UserMustAct):
 
 class BriefMissing(UserMustAct):
     """A role was asked to work without being told on what."""
+
+
+class HunkStale(UserMustAct):
+    """The text a hunk was made for has changed under it."""
+
+    next_step = "Undo that change to get the hunk back, or run the command again."
 
 
 class NotFound(UserMustAct):

@@ -6,6 +6,7 @@ Nothing here writes. Paths between modules are relative to the root, with ``/`` 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -17,6 +18,9 @@ MAX_FILE_BYTES = 2_000_000
 """Larger files are refused: no model reads one, and a diff of one helps nobody."""
 
 BOM = "\ufeff"
+
+
+_ROOT_MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,29 @@ class TextFile:
     has_bom: bool = False
 
 
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of *text* with their endings, split where editors do: ``\\n``, ``\\r\\n`` and ``\\r`` only.
+
+    ``str.splitlines`` also splits at form feeds and Unicode separators, which would shift every line after one.
+    """
+    return _LINE.findall(text)
+
+
 def sha256(text: str) -> str:
     """The fingerprint by which a proposal knows its base."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def find_root(path: Path) -> Path:
+    """The nearest folder above *path* that looks like a project; else the folder it lies in."""
+    resolved = path.resolve()
+    for parent in resolved.parents:
+        if any((parent / marker).exists() for marker in _ROOT_MARKERS):
+            return parent
+    return resolved.parent
 
 
 def relative_path(workspace: Workspace, path: Path) -> str:
@@ -68,9 +92,7 @@ def absolute_path(workspace: Workspace, path: str) -> Path:
         FileRefused: it is absolute, climbs out of the workspace, or a link leads out of it.
     """
     if PurePosixPath(path).is_absolute() or "\0" in path:
-        raise FileRefused(
-            f"{path!r} is no path inside the workspace.", "Name a file below the opened folder."
-        )
+        raise FileRefused(f"{path!r} is no path inside the workspace.", "Name a file below the opened folder.")
     return workspace.root / relative_path(workspace, Path(path))
 
 
@@ -91,6 +113,14 @@ def read_text_file(workspace: Workspace, path: str) -> TextFile:
             raise _too_large(path)
         return TextFile(path, buffer.removeprefix(BOM), buffer.startswith(BOM))
     return decode(path, _read_bytes(absolute_path(workspace, path), path))
+
+
+def read_text_or_none(workspace: Workspace, path: str) -> str | None:
+    """The text of *path*, or ``None`` where there is none that can be read."""
+    try:
+        return read_text_file(workspace, path).text
+    except FileRefused:
+        return None
 
 
 def decode(path: str, content: bytes) -> TextFile:

@@ -1,0 +1,169 @@
+"""What the code graph says about source text: frozen values, no tree, no file handle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeVar
+
+DefinitionKind = Literal["class", "function", "method", "variable"]
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Position:
+    """A place between two characters."""
+
+    line: int
+    """0-based; lines end as in the Language Server Protocol: CRLF, LF or a lone CR."""
+    column: int
+    """0-based, in code points of the line."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """The text from *start* up to, and without, *end*."""
+
+    start: Position
+    end: Position
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why the facts about a file, or a part of it, may be incomplete."""
+
+    path: str
+    message: str
+    span: Span | None = None
+    """None: the whole file, or folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A class, function or method, or a variable of a module or of a class body."""
+
+    path: str
+    name: str
+    qualified_name: str
+    """Dotted within the module: ``Cart.total``; a nested function is ``checkout.round_up``."""
+    kind: DefinitionKind
+    signature: str
+    """``class Cart(Base)``, ``def total(self) -> int`` or ``LIMIT: int = 3``, on one line where it can be."""
+    docstring: str
+    """Dedented, escapes as written; empty if there is none."""
+    decorators: tuple[str, ...]
+    """As written, without the ``@``."""
+    bases: tuple[str, ...]
+    """The dotted names of a class's positional bases; those that are not names are absent."""
+    span: Span
+    """From the first decorator to the last statement."""
+    name_span: Span
+    scope: str
+    """The qualified name of the definition that holds this one; empty in the module itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    """One name that an import statement binds, or one star."""
+
+    module: str
+    """Dotted, without the leading dots: ``shop.price``; empty in ``from . import price``."""
+    name: str | None
+    """What is taken from the module, ``*`` for everything; None in ``import shop.price``."""
+    alias: str | None
+    level: int
+    """The number of leading dots."""
+    scope: str
+    span: Span
+    """The whole statement."""
+
+    @property
+    def is_star(self) -> bool:
+        """Whether it binds every public name of the module."""
+        return self.name == "*"
+
+    @property
+    def bound_name(self) -> str:
+        """The name it binds: ``import shop.price`` binds ``shop``."""
+        return self.alias or self.name or self.module.partition(".")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of something that has a name."""
+
+    callee: str
+    """Dotted, as written: ``price.total``, ``self.total``, ``super().total``; ``?.total`` on an expression."""
+    span: Span
+    scope: str
+    """The qualified name of the scope whose names the call sees; empty for the module."""
+
+    @property
+    def name(self) -> str:
+        """The last part of the callee."""
+        return self.callee.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """A name, or a dotted chain of names, that is read somewhere in a scope (told once per scope and owner)."""
+
+    name: str
+    """Dotted, as a callee: ``Cart``, ``price.total``."""
+    scope: str
+    """The scope whose names it sees."""
+    owner: str
+    """The definition in whose text it stands: a decorator's names are its function's, but seen from outside."""
+
+
+@dataclass(frozen=True)
+class FileFacts:
+    """What one file says. Everything is in the order of the source."""
+
+    path: str
+    docstring: str = ""
+    definitions: tuple[Definition, ...] = ()
+    imports: tuple[Import, ...] = ()
+    calls: tuple[Call, ...] = ()
+    references: tuple[Reference, ...] = ()
+    local_names: frozenset[tuple[str, str]] = frozenset()
+    """(scope, name) of parameters, loop variables and other bindings that are not definitions or imports."""
+    problems: tuple[Problem, ...] = ()
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """Every identifier that is defined, imported or read, for search by words."""
+        dotted = [reference.name for reference in self.references]
+        dotted += [definition.name for definition in self.definitions]
+        dotted += [f"{imported.module}.{imported.name or ''}" for imported in self.imports]
+        return frozenset(part for name in dotted for part in name.split(".")) - {"", "?", "*", "super()"}
+
+    @cached_property
+    def definitions_by_name(self) -> dict[tuple[str, str], tuple[Definition, ...]]:
+        """Definitions by (scope, name)."""
+        return _grouped(((found.scope, found.name), found) for found in self.definitions)
+
+    @cached_property
+    def imports_by_name(self) -> dict[tuple[str, str], tuple[Import, ...]]:
+        """Imports by (scope, bound name); stars under ``*``."""
+        return _grouped(((found.scope, found.bound_name), found) for found in self.imports)
+
+    @cached_property
+    def renamings(self) -> frozenset[tuple[str, str]]:
+        """(name, alias) of what is imported under another name."""
+        return frozenset((one.name, one.alias) for one in self.imports if one.name and one.alias)
+
+    @cached_property
+    def calls_by_name(self) -> dict[str, tuple[Call, ...]]:
+        """Calls by the last part of the callee."""
+        return _grouped((call.name, call) for call in self.calls)
+
+
+def _grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, tuple[_Value, ...]]:
+    groups: dict[_Key, list[_Value]] = {}
+    for key, value in pairs:
+        groups.setdefault(key, []).append(value)
+    return {key: tuple(values) for key, values in groups.items()}

@@ -1,0 +1,157 @@
+/** One server process and the language client that speaks with it. */
+
+import { spawn } from "node:child_process";
+import type { ChildProcessWithoutNullStreams } from "node:child_process";
+import { once } from "node:events";
+import { homedir } from "node:os";
+import { createInterface } from "node:readline";
+
+import { window, workspace } from "vscode";
+import type { LogOutputChannel } from "vscode";
+import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn } from "vscode-languageclient/node";
+import type { LanguageClientOptions, Middleware, StaticFeature } from "vscode-languageclient/node";
+
+import type { Launch } from "./interpreter.ts";
+import { EXPERIMENTAL_CAPABILITIES, InputRequest, SERVER_COMMANDS } from "./protocol.ts";
+
+const START_TIMEOUT_MS = 60_000;
+const LAST_WORDS_TIMEOUT_MS = 1_000;
+
+/** The server does not run; the message says why and what to do, in words for the developer. */
+export class ServerDown extends Error {}
+
+export interface RunningServer {
+  readonly client: LanguageClient;
+  readonly version: string;
+  stop(): Promise<void>;
+}
+
+/** What the server tells of itself while it runs. */
+export interface Listener {
+  /** How many runs report progress at present. */
+  onProgress(runsAtWork: number): void;
+  /** It ended without being asked to; called at most once. */
+  onCrash(down: ServerDown): void;
+}
+
+/**
+ * A server that has answered `initialize`.
+ *
+ * Throws `ServerDown` with the last line that the process wrote to stderr.
+ */
+export async function startServer(launch: Launch, log: LogOutputChannel, listener: Listener): Promise<RunningServer> {
+  log.info(`Starting ${launch.path} ${launch.args.join(" ")}`);
+  // The opened folder is not the server's working directory: a Python looks there for more than modules.
+  const child = spawn(launch.path, launch.args, { cwd: homedir() });
+  const lastWords = listenToStderr(child, log);
+  await once(child, "spawn").catch((error: unknown) => {
+    throw new ServerDown(`Rolecall's server cannot be started: ${String(error)}.`);
+  });
+  child.on("error", (error) => log.error(error));
+
+  let hasStarted = false;
+  const onClosed = async (): Promise<void> => {
+    if (hasStarted) {
+      listener.onCrash(new ServerDown(`Rolecall's server stopped. ${await lastWords()}`.trim()));
+    }
+  };
+  const client = new LanguageClient("rolecall", "Rolecall", () => Promise.resolve(child), {
+    ...options(log),
+    middleware: countProgress(listener),
+    errorHandler: {
+      error: () => ({ action: ErrorAction.Continue, handled: true }),
+      closed: () => {
+        void onClosed();
+        return { action: CloseAction.DoNotRestart, handled: true };
+      },
+    },
+  });
+  client.registerFeature(FEATURE);
+  client.onRequest(InputRequest, async ({ prompt, value }, token) => {
+    const text = await window.showInputBox({ prompt, value: value ?? "", ignoreFocusOut: true }, token);
+    return { text: text ?? null };
+  });
+
+  const deadline = setTimeout(() => child.kill(), START_TIMEOUT_MS);
+  try {
+    await client.start();
+  } catch (error) {
+    child.kill();
+    throw new ServerDown(`Rolecall's server did not start. ${(await lastWords()) || String(error)}`);
+  } finally {
+    clearTimeout(deadline);
+  }
+  hasStarted = true;
+  return {
+    client,
+    version: client.initializeResult?.serverInfo?.version ?? "",
+    stop: () =>
+      client.dispose().catch((error: unknown) => {
+        log.warn(`The server is ended by force: ${String(error)}`);
+        child.kill();
+      }),
+  };
+}
+
+/** Copies what *child* writes to stderr into the log; the function returned waits for the end and gives the last line. */
+function listenToStderr(child: ChildProcessWithoutNullStreams, log: LogOutputChannel): () => Promise<string> {
+  let lastLine = "";
+  const lines = createInterface(child.stderr);
+  lines.on("line", (line) => {
+    log.info(line);
+    lastLine = line.trim() || lastLine;
+  });
+  const ended = once(lines, "close");
+  return async () => {
+    // A process that the server started may hold its stderr open.
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, LAST_WORDS_TIMEOUT_MS))]);
+    return lastLine;
+  };
+}
+
+function options(log: LogOutputChannel): LanguageClientOptions {
+  const nothing = (): void => undefined;
+  return {
+    documentSelector: [{ scheme: "file" }],
+    initializationOptions: () => workspace.getConfiguration().get("rolecall"),
+    synchronize: { configurationSection: "rolecall" },
+    outputChannel: log,
+    revealOutputChannelOn: RevealOutputChannelOn.Never,
+    diagnosticCollectionName: "rolecall",
+    initializationFailedHandler: () => false,
+    stdioOptions: { stdout: nothing, stderr: nothing },
+  };
+}
+
+function countProgress(listener: Listener): Middleware {
+  const tokens = new Set<string | number>();
+  return {
+    handleWorkDoneProgress(token, params, next) {
+      if (params.kind === "end") {
+        tokens.delete(token);
+      } else {
+        tokens.add(token);
+      }
+      listener.onProgress(tokens.size);
+      next(token, params);
+    },
+  };
+}
+
+/** Announces what this client adds to LSP, and keeps the server's commands for `commands.ts`. */
+const FEATURE: StaticFeature = {
+  fillClientCapabilities(capabilities) {
+    capabilities.experimental = EXPERIMENTAL_CAPABILITIES;
+  },
+  preInitialize(capabilities) {
+    // The language client would register these itself, a second time, and drop them whenever the server is down.
+    const provider = capabilities.executeCommandProvider;
+    if (provider !== undefined) {
+      const commands = provider.commands.filter((command) => !(command in SERVER_COMMANDS));
+      capabilities.executeCommandProvider = { ...provider, commands };
+    }
+  },
+  initialize: () => undefined,
+  getState: () => ({ kind: "static" }),
+  clear: () => undefined,
+};

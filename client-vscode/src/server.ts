@@ -1,0 +1,94 @@
+/** The language server's life: started, restarted after a crash or on request, and what to say when it is down. */
+
+import { commands, window, workspace } from "vscode";
+import type { LogOutputChannel } from "vscode";
+import type { LanguageClient } from "vscode-languageclient/node";
+
+import { ServerDown, startServer } from "./client.ts";
+import type { RunningServer } from "./client.ts";
+import { findInterpreter, launchServer } from "./interpreter.ts";
+import type { Launch } from "./interpreter.ts";
+import type { Status } from "./status.ts";
+
+const CRASHES_ALLOWED = 4;
+const CRASH_WINDOW_MS = 3 * 60_000;
+
+export interface Server {
+  /** The running server's client, after waiting for a start in progress. Rejects with `ServerDown`. */
+  ready(): Promise<LanguageClient>;
+  /** Starts the server by the present settings, stopping it first if it runs. Never rejects: the developer is told. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export function createServer(extensionPath: string, log: LogOutputChannel, status: Status): Server {
+  let running: Promise<RunningServer> = Promise.reject(new ServerDown("Rolecall's server was not started."));
+  running.catch(() => undefined);
+  let crashTimes: number[] = [];
+
+  function become(next: Promise<RunningServer>): void {
+    running = next;
+    next.catch((error: unknown) => {
+      const message = error instanceof Error ? error.message : String(error);
+      status.show({ kind: "error", detail: message });
+      void explain(message, log);
+    });
+  }
+
+  async function start(): Promise<RunningServer> {
+    status.show({ kind: "starting" });
+    const launch = await chooseLaunch(extensionPath);
+    let ready = "";
+    const server = await startServer(launch, log, {
+      onProgress: (runsAtWork) =>
+        status.show(runsAtWork > 0 ? { kind: "working", detail: `runs: ${runsAtWork}` } : { kind: "ready", detail: ready }),
+      onCrash,
+    });
+    ready = `${server.version} on ${launch.path}`.trim();
+    status.show({ kind: "ready", detail: ready });
+    return server;
+  }
+
+  function onCrash(down: ServerDown): void {
+    log.error(down.message);
+    const now = Date.now();
+    crashTimes = [...crashTimes.filter((time) => now - time < CRASH_WINDOW_MS), now];
+    become(crashTimes.length <= CRASHES_ALLOWED ? start() : Promise.reject(down));
+  }
+
+  const stop = (): Promise<void> =>
+    running.then(
+      (server) => server.stop(),
+      () => undefined,
+    );
+
+  return {
+    ready: async () => (await running).client,
+    async restart() {
+      crashTimes = [];
+      become(stop().then(start));
+      await running.catch(() => undefined);
+    },
+    stop,
+  };
+}
+
+/** Tells the developer why the server is down, with the places where it can be put right. */
+export async function explain(message: string, log: LogOutputChannel): Promise<void> {
+  log.error(message);
+  const choice = await window.showErrorMessage(message, "Open Settings", "Show Logs");
+  if (choice === "Open Settings") {
+    await commands.executeCommand("workbench.action.openSettings", "rolecall.server");
+  } else if (choice === "Show Logs") {
+    log.show();
+  }
+}
+
+async function chooseLaunch(extensionPath: string): Promise<Launch> {
+  const settings = workspace.getConfiguration("rolecall.server");
+  const interpreter = await findInterpreter(settings.get("interpreter", ""));
+  if ("problem" in interpreter) {
+    throw new ServerDown(interpreter.problem);
+  }
+  return launchServer(interpreter, settings.get("importStrategy", "useBundled"), extensionPath);
+}

@@ -1,0 +1,1 @@
+"""The command line: the same core without an editor. It is a client, so it asks, and it alone writes."""

@@ -1,0 +1,1 @@
+"""How work is done: how a model writes edits, how they are tried, and what it is told when they fail."""

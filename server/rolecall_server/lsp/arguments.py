@@ -1,0 +1,113 @@
+"""The arguments of commands, from whoever sends them: a code action, a palette, a line of somebody's configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from lsprotocol import types
+
+from rolecall_analysis import Position, enclosing_definition
+from rolecall_server.errors import NotFound, UserMustAct
+from rolecall_server.lsp.hunks import ShownHunk, shown_hunks
+from rolecall_server.lsp.positions import offset_at
+from rolecall_server.lsp.session import Folder, Session
+from rolecall_server.review.shelf import Reviewed
+
+
+def read_arguments(arguments: tuple[Any, ...]) -> Mapping[str, Any]:
+    """The one object a command takes; empty where none was sent.
+
+    Raises:
+        UserMustAct: something else was sent.
+    """
+    if not arguments:
+        return {}
+    if len(arguments) > 1 or not isinstance(arguments[0], Mapping):
+        raise UserMustAct("A Rolecall command takes one object.", "See docs/protocol.md for its fields.")
+    return cast("Mapping[str, Any]", arguments[0])
+
+
+def read_text_argument(arguments: Mapping[str, Any], name: str) -> str:
+    """A text among the arguments; empty where it is missing.
+
+    Raises:
+        UserMustAct: it is no text.
+    """
+    value = arguments.get(name) or ""
+    if not isinstance(value, str):
+        raise UserMustAct(f"{name!r} must be a text.", "See docs/protocol.md for the command's fields.")
+    return value
+
+
+def read_range(arguments: Mapping[str, Any]) -> types.Range | None:
+    """The range among the arguments, if there is one of the right shape."""
+    try:
+        start, end = arguments["range"]["start"], arguments["range"]["end"]
+        return types.Range(
+            types.Position(int(start["line"]), int(start["character"])),
+            types.Position(int(end["line"]), int(end["character"])),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def symbol_at(session: Session, folder: Folder, path: str, uri: str, where: types.Range | None) -> str:
+    """The dotted name of the innermost function or class around *where*; empty outside of any."""
+    document = session.documents.get(uri)
+    if where is None or document is None:
+        return ""
+    offset = offset_at(document.text, where.start, session.client.encoding)
+    line_start = offset_at(document.text, types.Position(where.start.line, 0), session.client.encoding)
+    definition = enclosing_definition(folder.index.snapshot(), path, Position(where.start.line, offset - line_start))
+    return definition.qualified_name if definition is not None else ""
+
+
+def find_proposal(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, Reviewed]:
+    """The undecided proposal the arguments name; the newest one where they name none.
+
+    Raises:
+        NotFound: there is none.
+    """
+    wanted = read_text_argument(arguments, "proposalId")
+    found = [
+        (int(proposal_id[1:]), folder, reviewed)
+        for folder in session.folders.values()
+        for proposal_id, reviewed in folder.proposals.items()
+        if wanted in ("", proposal_id)
+    ]
+    if not found:
+        raise NotFound(f"There is no pending proposal {wanted}.".replace(" .", "."))
+    _, folder, reviewed = max(found, key=lambda entry: entry[0])
+    return folder, reviewed
+
+
+def find_hunk(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, Reviewed, str]:
+    """The hunk the arguments name by its ids, or by a place in a document.
+
+    Raises:
+        NotFound: there is none.
+    """
+    if hunk_id := read_text_argument(arguments, "hunkId"):
+        folder, reviewed = find_proposal(session, arguments)
+        if hunk_id not in reviewed.states:
+            raise NotFound(f"{reviewed.proposal.id} has no hunk {hunk_id}.")
+        return folder, reviewed, hunk_id
+    where = read_range(arguments)
+    uri = read_text_argument(arguments, "uri")
+    for folder in session.folders.values():
+        for shown in shown_hunks(session, folder):
+            if where is not None and shown.uri == uri and overlaps(shown.range, where):
+                return folder, shown.reviewed, shown.hunk.id
+    raise NotFound("There is no pending hunk here.", "Put the cursor on a line that Rolecall marks.")
+
+
+def overlaps(one: types.Range, other: types.Range) -> bool:
+    """Whether two ranges share a line."""
+    return one.start.line <= other.end.line and other.start.line <= one.end.line
+
+
+def describe_needs(shown: ShownHunk, wanted: tuple[str, ...]) -> str:
+    """``, with h1, which it needs``; empty where it needs nothing."""
+    others = [hunk_id for hunk_id in wanted if hunk_id != shown.hunk.id]
+    return f", with {', '.join(others)}, which it needs" if others else ""

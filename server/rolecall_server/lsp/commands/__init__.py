@@ -1,0 +1,1 @@
+"""One file for each noun that commands act on; `docs/protocol.md` lists the commands."""

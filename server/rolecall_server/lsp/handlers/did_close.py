@@ -1,0 +1,21 @@
+"""`textDocument/didClose`"""
+
+from __future__ import annotations
+
+from lsprotocol import types
+
+from rolecall_server.errors import FileRefused
+from rolecall_server.lsp.hunks import text_changed
+from rolecall_server.lsp.server import RolecallServer
+
+
+def did_close(ls: RolecallServer, params: types.DidCloseTextDocumentParams) -> None:
+    """From now on the disk's text counts again."""
+    if ls.session.documents.pop(params.text_document.uri, None) is None:
+        return
+    try:
+        folder, path = ls.session.place(params.text_document.uri)
+    except FileRefused:
+        return
+    folder.index.close_document(path)
+    text_changed(ls, folder, path)

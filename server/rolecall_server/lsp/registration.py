@@ -1,0 +1,70 @@
+"""Which function answers which method and which command: the one place that knows all of them."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
+
+from lsprotocol import types
+
+from rolecall_server.errors import RolecallError
+from rolecall_server.lsp.arguments import read_arguments
+from rolecall_server.lsp.commands import decide, show, work
+from rolecall_server.lsp.handlers import code_action as code_actions
+from rolecall_server.lsp.handlers.code_action import code_action
+from rolecall_server.lsp.handlers.did_change import did_change
+from rolecall_server.lsp.handlers.did_change_configuration import did_change_configuration
+from rolecall_server.lsp.handlers.did_change_watched_files import did_change_watched_files
+from rolecall_server.lsp.handlers.did_change_workspace_folders import did_change_workspace_folders
+from rolecall_server.lsp.handlers.did_close import did_close
+from rolecall_server.lsp.handlers.did_open import did_open
+from rolecall_server.lsp.handlers.initialize import initialize
+from rolecall_server.lsp.handlers.initialized import initialized
+from rolecall_server.lsp.handlers.shutdown import shutdown
+from rolecall_server.lsp.server import RolecallServer
+
+Command = Callable[[RolecallServer, Mapping[str, Any]], dict[str, Any] | Awaitable[dict[str, Any]]]
+
+COMMANDS: Mapping[str, Command] = {
+    "rolecall.tests.generate": work.generate_tests,
+    "rolecall.brief.implement": work.implement_brief,
+    "rolecall.run.cancel": work.cancel,
+    "rolecall.proposal.show": show.show_proposal,
+    "rolecall.hunk.accept": decide.accept_hunk,
+    "rolecall.hunk.reject": decide.reject_hunk,
+    "rolecall.file.accept": decide.accept_file,
+    "rolecall.file.reject": decide.reject_file,
+    "rolecall.proposal.accept": decide.accept_proposal,
+    "rolecall.proposal.reject": decide.reject_proposal,
+}
+
+
+def register(server: RolecallServer) -> None:
+    """Give *server* all its handlers and commands."""
+    server.feature(types.INITIALIZE)(initialize)
+    server.feature(types.INITIALIZED)(initialized)
+    server.feature(types.SHUTDOWN)(shutdown)
+    server.feature(types.TEXT_DOCUMENT_DID_OPEN)(did_open)
+    server.feature(types.TEXT_DOCUMENT_DID_CHANGE)(did_change)
+    server.feature(types.TEXT_DOCUMENT_DID_CLOSE)(did_close)
+    server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)(did_change_configuration)
+    server.feature(types.WORKSPACE_DID_CHANGE_WATCHED_FILES)(did_change_watched_files)
+    server.feature(types.WORKSPACE_DID_CHANGE_WORKSPACE_FOLDERS)(did_change_workspace_folders)
+    server.feature(types.TEXT_DOCUMENT_CODE_ACTION, types.CodeActionOptions(code_actions.KINDS))(code_action)
+    for name, command in COMMANDS.items():
+        server.command(name)(_told(command))
+
+
+def _told(command: Command) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """*command* with its errors shown to the developer, once, and named in the reply."""
+
+    async def run(ls: RolecallServer, *arguments: Any) -> dict[str, Any]:
+        try:
+            result = command(ls, read_arguments(arguments))
+            return await result if inspect.isawaitable(result) else result
+        except RolecallError as error:
+            ls.tell_error(error)
+            return {"error": error.code, "message": str(error)}
+
+    return run

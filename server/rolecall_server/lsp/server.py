@@ -1,0 +1,68 @@
+"""pygls' language server with Rolecall's protocol and session, and how it speaks to the developer."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from rolecall_server import __version__
+from rolecall_server.errors import RolecallError
+from rolecall_server.lsp.protocol import RolecallProtocol
+from rolecall_server.lsp.session import Session
+
+logger = logging.getLogger(__name__)
+
+
+class RolecallServer(LanguageServer):
+    """A language server with Rolecall's session."""
+
+    protocol: RolecallProtocol
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(
+            "rolecall",
+            __version__,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+            protocol_cls=RolecallProtocol,
+            converter_factory=default_converter,
+        )
+        self.session = session
+
+    def tell(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
+        """Show a message to the developer."""
+        self.window_show_message(types.ShowMessageParams(kind, f"Rolecall: {message}"))
+
+    def tell_error(self, error: BaseException) -> None:
+        """Show what went wrong and what to do next; the log keeps the rest of what was not foreseen."""
+        if isinstance(error, RolecallError):
+            self.tell(str(error), types.MessageType.Error)
+            return
+        logger.error("An unforeseen error", exc_info=error)
+        self.tell(f"{type(error).__name__}: this is a bug. The server's log has the details.", types.MessageType.Error)
+
+    def later(self, work: Coroutine[Any, Any, None]) -> None:
+        """Do *work* after the reply to the command at hand; an error is told, not lost."""
+        task = asyncio.get_running_loop().create_task(self._guarded(work))
+        self.session.background.add(task)
+        task.add_done_callback(self.session.background.discard)
+
+    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        try:
+            await work
+        except Exception as error:  # noqa: BLE001 - the boundary of background work: whatever it was, it is told
+            self.tell_error(error)
+
+    def notify_client(self, method: str, params: dict[str, object]) -> None:
+        """Send one of our own notifications, to a client that announced it knows them."""
+        if self.session.client.rolecall:
+            self.protocol.notify(method, params)
+
+    def report_server_error(self, error: Exception, source: object) -> None:
+        """Log what pygls would show: a malformed message is nothing the developer can act on."""
+        logger.error("%s", error)

@@ -1,0 +1,186 @@
+"""All that one editor's session knows: its settings, folders, open documents and runs."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from lsprotocol import types
+from pygls import uris
+
+from rolecall_analysis import Index
+from rolecall_server.errors import FileRefused, RolecallError
+from rolecall_server.lsp.documents import Document
+from rolecall_server.lsp.positions import Encoding
+from rolecall_server.review.shelf import Reviewed, load_undecided
+from rolecall_server.settings import Settings
+from rolecall_server.store import Store
+from rolecall_server.workspace import Workspace, find_root, read_text_file, relative_path
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class Folder:
+    """One root folder of the session."""
+
+    root: Path
+    index: Index
+    proposals: dict[str, Reviewed]
+    """What is still to be decided, by proposal id."""
+    ready: asyncio.Future[None]
+    """Done when the first scan is."""
+    scan_begun: bool = False
+    shown: set[str] = field(default_factory=set[str])
+    """The URIs that hunks are shown on."""
+    deciding: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held from planning an acceptance until the editor has answered."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """What the editor can do, as far as Rolecall cares."""
+
+    encoding: Encoding = Encoding.Utf16
+    progress: bool = False
+    """It shows progress that the server begins."""
+    document_changes: bool = False
+    create_files: bool = False
+    """It creates files as part of an edit."""
+    show_document: bool = False
+    watched_files: bool = False
+    """It can be asked to watch files."""
+    rolecall: bool = False
+    """It is a Rolecall client and wants the notifications of `docs/protocol.md`."""
+    input: bool = False
+    """It can ask the developer for a line of text."""
+
+
+@dataclass
+class Session:
+    """The state of the server. Only the event loop's thread touches it."""
+
+    store: Store
+    settings: Settings = field(default_factory=Settings)
+    settings_problems: tuple[str, ...] = ()
+    client: Client = field(default_factory=Client)
+    documents: dict[str, Document] = field(default_factory=dict[str, Document])
+    """The open ones, by URI."""
+    folders: dict[Path, Folder] = field(default_factory=dict[Path, Folder])
+    runs: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
+    """The running ones, by run id."""
+    background: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
+    """Tasks that would be lost without a reference."""
+
+    def open_folder(self, root: Path) -> Folder:
+        """The folder at *root*, opened now if it was not."""
+        root = root.resolve()
+        if root not in self.folders:
+            proposals = {reviewed.proposal.id: reviewed for reviewed in load_undecided(self.store, root)}
+            ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self.folders[root] = Folder(root, Index(root), proposals, ready)
+        return self.folders[root]
+
+    def close_folder(self, root: Path) -> None:
+        """Forget the folder at *root*; its store keeps everything."""
+        self.folders.pop(root.resolve(), None)
+
+    def place(self, uri: str) -> tuple[Folder, str]:
+        """The folder that holds *uri*, and the path within it.
+
+        A file outside all folders brings the nearest folder above it that looks like a project, but only
+        where no folder is open: with one open, it is outside the workspace.
+
+        Raises:
+            FileRefused: *uri* is no file, or outside.
+        """
+        path = file_path(uri)
+        resolved = path.resolve()
+        holders = [folder for root, folder in self.folders.items() if resolved.is_relative_to(root)]
+        if not holders and not self.folders:
+            holders = [self.open_folder(find_root(path))]
+        if not holders:
+            raise FileRefused(f"{path} lies outside the opened folders.", "Open its folder first.")
+        folder = max(holders, key=lambda holder: len(holder.root.parts))
+        return folder, relative_path(Workspace(folder.root), path)
+
+    def workspace(self, folder: Folder) -> Workspace:
+        """*folder* with the text of its open documents, as of now."""
+        buffers: dict[str, str] = {}
+        for document in self.documents.values():
+            path = self.path_in(folder, document.uri)
+            if path is not None:
+                buffers[path] = document.text
+        return Workspace(folder.root, MappingProxyType(buffers))
+
+    def path_in(self, folder: Folder, uri: str) -> str | None:
+        """The path of *uri* within *folder*, or ``None`` where it lies elsewhere."""
+        try:
+            holder, path = self.place(uri)
+        except FileRefused:
+            return None
+        return path if holder is folder else None
+
+    def document_at(self, folder: Folder, path: str) -> Document | None:
+        """The open document of *path*, if it is open."""
+        for document in self.documents.values():
+            if self.path_in(folder, document.uri) == path:
+                return document
+        return None
+
+    def read_text(self, folder: Folder, path: str) -> str | None:
+        """The text of *path* as the developer sees it, or ``None`` where there is none that can be read."""
+        if (document := self.document_at(folder, path)) is not None:
+            return document.text
+        try:
+            return read_text_file(Workspace(folder.root), path).text
+        except RolecallError:
+            return None
+
+
+def file_path(uri: str) -> Path:
+    """The path of a ``file:`` URI.
+
+    Raises:
+        FileRefused: it is of another kind.
+    """
+    path = uris.to_fs_path(uri) if uri.startswith("file:") else None
+    if path is None:
+        raise FileRefused(f"{uri.partition(':')[0]!r} is no file on this machine.", "Save it to a file first.")
+    return Path(path)
+
+
+def uri_of(root: Path, path: str) -> str:
+    """The URI of *path* below *root*."""
+    return (root / path).as_uri()
+
+
+def read_client(capabilities: types.ClientCapabilities, encoding: Encoding) -> Client:
+    """The abilities of an editor that announced *capabilities*."""
+    window, workspace = capabilities.window, capabilities.workspace
+    edit = workspace.workspace_edit if workspace else None
+    operations = (edit.resource_operations if edit else None) or ()
+    show_document = window.show_document if window else None
+    watched = workspace.did_change_watched_files if workspace else None
+    ours = _mapping(_mapping(capabilities.experimental).get("rolecall"))
+    return Client(
+        encoding=encoding,
+        progress=bool(window and window.work_done_progress),
+        # A client that creates files handles document changes, even where it forgets to say so.
+        document_changes=bool(edit and (edit.document_changes or operations)),
+        create_files=types.ResourceOperationKind.Create in operations,
+        show_document=bool(show_document and show_document.support),
+        watched_files=bool(watched and watched.dynamic_registration),
+        rolecall=bool(ours),
+        input=bool(ours.get("input")),
+    )
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    """*value* if it is a JSON object; an empty one otherwise."""
+    return value if isinstance(value, Mapping) else {}  # pyright: ignore[reportUnknownVariableType]

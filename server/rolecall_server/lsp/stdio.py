@@ -1,0 +1,69 @@
+"""The server as a process: standard input and output, and the end of it when the editor is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+from pygls.io_ import StdoutWriter, run_async
+
+from rolecall_server.errors import RolecallError
+from rolecall_server.lsp.protocol import FrameError, FrameReader
+from rolecall_server.lsp.registration import register
+from rolecall_server.lsp.runs import stop_runs
+from rolecall_server.lsp.server import RolecallServer
+from rolecall_server.lsp.session import Session
+from rolecall_server.store import open_store, store_path
+
+logger = logging.getLogger(__name__)
+
+_PARENT_CHECK_S = 1.0
+
+
+def serve() -> int:
+    """Speak with an editor over standard input and output until it ends the session; the exit code."""
+    logging.basicConfig(stream=sys.stderr, level=os.environ.get("ROLECALL_LOG", "WARNING").upper())
+    logging.getLogger("pygls").setLevel(logging.ERROR)
+    output = sys.stdout.buffer
+    sys.stdout = sys.stderr  # a stray print must not land in the protocol
+    try:
+        store = open_store(store_path())
+    except RolecallError as error:
+        print(f"rolecall: {error}", file=sys.stderr)
+        return 2
+    server = RolecallServer(Session(store))
+    register(server)
+    server.protocol.set_writer(StdoutWriter(output))
+    try:
+        asyncio.run(_converse(server))
+    except FrameError as error:
+        print(f"rolecall: {error}", file=sys.stderr)
+        server.protocol.exit_code = 2
+    except (BrokenPipeError, KeyboardInterrupt):
+        pass
+    store.close()
+    # A thread may still wait in a read of standard input, and would keep the interpreter from ending.
+    sys.stderr.flush()
+    os._exit(server.protocol.exit_code)
+
+
+async def _converse(server: RolecallServer) -> None:
+    watch = asyncio.create_task(_watch_parent(server))
+    reader = FrameReader(sys.stdin.buffer, ThreadPoolExecutor(1))
+    reading = asyncio.create_task(run_async(server.protocol.ended, reader, server.protocol, logger))
+    try:
+        done, _ = await asyncio.wait([watch, reading], return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            task.result()
+    finally:
+        await stop_runs(server.session)
+
+
+async def _watch_parent(server: RolecallServer) -> None:
+    """Return when the editor that started us is gone."""
+    while server.process_id is None or psutil.pid_exists(server.process_id):
+        await asyncio.sleep(_PARENT_CHECK_S)

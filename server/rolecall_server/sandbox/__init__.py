@@ -1,0 +1,1 @@
+"""Running the repository's code: a shadow workspace, a confinement, the workspace's own interpreter, its tests."""

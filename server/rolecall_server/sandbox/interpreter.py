@@ -1,0 +1,178 @@
+"""Which Python runs the workspace's tests, and what that Python has."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rolecall_server.sandbox.process import run_process
+from rolecall_server.sandbox.results import NotRun
+
+SETTING = "rolecall.tests.interpreter"
+
+_PROBE_DEADLINE_S = 30.0
+_ANSWER = "rolecall-probe:"
+_ON_WINDOWS = sys.platform == "win32"
+_IN_ENVIRONMENT = ("Scripts/python.exe", "python.exe") if _ON_WINDOWS else ("bin/python", "bin/python3")
+_ON_PATH = ("python.exe",) if _ON_WINDOWS else ("python3", "python")
+_CHOOSE = f"Set {SETTING} to the Python that runs your tests."
+
+
+@dataclass(frozen=True)
+class Interpreter:
+    """A Python, and how it was found."""
+
+    path: Path
+    """Absolute; a virtual environment's link is kept, because the environment is found by it."""
+    source: str
+    """The setting, folder or variable that named it."""
+
+
+@dataclass(frozen=True)
+class Capabilities:
+    """What an interpreter said about itself."""
+
+    version: tuple[int, int, int]
+    modules: frozenset[str]
+    """Which of pytest, coverage and the plugins that matter to a run it can import."""
+    search_path: tuple[Path, ...]
+    """Its ``sys.path``, editable installations included."""
+    prefixes: tuple[Path, ...]
+    """Where the environment and the Python beneath it lie."""
+    user_base: Path | None
+    """Where packages installed with ``--user`` lie, if it uses them."""
+
+
+def find_interpreter(root: Path, setting: str, environ: Mapping[str, str]) -> Interpreter | NotRun:
+    """The Python for the workspace at *root*.
+
+    In this order: *setting* (a program, an environment's folder, or a name on the PATH), *root*'s ``.venv`` or
+    ``venv``, ``VIRTUAL_ENV``, ``python3`` or ``python`` on the PATH. What is found through the PATH lies outside
+    *root*. A setting or an environment that exists and does not work is said, not passed over.
+    """
+    if setting:
+        return _from_setting(root, setting, environ)
+    for name in (".venv", "venv"):
+        if (root / name).is_dir():
+            return _from_environment(root / name, name)
+    active = Path(environ.get("VIRTUAL_ENV", ""))
+    if active.is_absolute() and active.is_dir():
+        return _from_environment(active, "VIRTUAL_ENV")
+    for name in _ON_PATH:
+        if (found := _on_path(name, root, environ)) is not None:
+            return Interpreter(found, "PATH")
+    return NotRun("No Python was found for this workspace.", f"Create a virtual environment in .venv. {_CHOOSE}")
+
+
+async def probe(interpreter: Interpreter) -> Capabilities | NotRun:
+    """What *interpreter* has; asked once, and again when it or its packages have changed."""
+    known = _known.get(interpreter.path)
+    if known is not None and _changes(interpreter.path, known[1]) == known[0]:
+        return known[1]
+    answer = await _ask(interpreter)
+    if isinstance(answer, Capabilities):
+        _known[interpreter.path] = _changes(interpreter.path, answer), answer
+    return answer
+
+
+_known: dict[Path, tuple[tuple[int, ...], Capabilities]] = {}
+
+
+def _changes(path: Path, capabilities: Capabilities) -> tuple[int, ...]:
+    """The times at which the program and the folders of its packages changed last."""
+    return tuple(_modified_ns(location) for location in (path, *capabilities.search_path))
+
+
+def _modified_ns(location: Path) -> int:
+    try:
+        return location.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _from_setting(root: Path, setting: str, environ: Mapping[str, str]) -> Interpreter | NotRun:
+    path = Path(setting).expanduser()
+    if path.name == setting:
+        named = _on_path(setting, root, environ)
+    else:
+        named = Path(os.path.normpath(root / path))
+    if named is not None and named.is_dir():
+        return _from_environment(named, SETTING)
+    if named is None or not _is_program(named):
+        return NotRun(f"{setting}, which {SETTING} names, is no program.", _CHOOSE)
+    return Interpreter(named, SETTING)
+
+
+def _from_environment(folder: Path, source: str) -> Interpreter | NotRun:
+    for name in _IN_ENVIRONMENT:
+        if _is_program(folder / name):
+            return Interpreter(folder / name, source)
+    return NotRun(f"The environment {folder} has no working Python.", f"Create it anew. {_CHOOSE}")
+
+
+def _on_path(name: str, root: Path, environ: Mapping[str, str]) -> Path | None:
+    """The program *name* on the absolute entries of the PATH, if it lies outside *root*, by any of its names."""
+    real_root = root.resolve()
+    for entry in environ.get("PATH", "").split(os.pathsep):
+        candidate = Path(entry, name)
+        if not candidate.is_absolute() or not _is_program(candidate):
+            continue
+        names = (Path(os.path.normpath(candidate)), candidate.parent.resolve() / name, candidate.resolve())
+        if not any(known.is_relative_to(folder) for known in names for folder in (root, real_root)):
+            return candidate
+    return None
+
+
+def _is_program(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
+
+
+_QUESTIONS = """
+import importlib.util, json, site, sys
+wanted = ("pytest", "coverage", "pytest_cov", "xdist", "pytest_randomly")
+print(MARK + json.dumps({
+    "version": list(sys.version_info[:3]),
+    "modules": [name for name in wanted if importlib.util.find_spec(name)],
+    "search_path": [entry for entry in sys.path if entry],
+    "prefixes": [sys.prefix, sys.base_prefix],
+    "user_base": site.getuserbase() if site.ENABLE_USER_SITE else None,
+}))
+"""
+
+
+async def _ask(interpreter: Interpreter) -> Capabilities | NotRun:
+    # The empty folder is where Python looks first: nothing of the workspace is imported by asking.
+    with tempfile.TemporaryDirectory(prefix="rolecall-") as empty:
+        try:
+            end = await run_process(
+                [str(interpreter.path), "-B", "-c", _QUESTIONS.replace("MARK", repr(_ANSWER))],
+                cwd=Path(empty),
+                environment={"HOME": str(Path.home()), "LANG": "C.UTF-8"},
+                timeout_s=_PROBE_DEADLINE_S,
+            )
+        except OSError as error:
+            return NotRun(f"{interpreter.path} cannot be started: {error.strerror}.", _CHOOSE)
+    if end.timed_out:
+        return NotRun(f"{interpreter.path} did not answer in {_PROBE_DEADLINE_S:.0f} s.", _CHOOSE)
+    answer = next((line for line in end.output.splitlines() if line.startswith(_ANSWER)), None)
+    if answer is None:
+        last = (end.output.strip().splitlines() or [f"exit code {end.exit_code}"])[-1]
+        return NotRun(f"{interpreter.path} does not work: {last}", _CHOOSE)
+    return _read_answer(json.loads(answer.removeprefix(_ANSWER)))
+
+
+def _read_answer(said: dict[str, Any]) -> Capabilities:
+    major, minor, micro = said["version"]
+    return Capabilities(
+        version=(major, minor, micro),
+        modules=frozenset(said["modules"]),
+        search_path=tuple(map(Path, said["search_path"])),
+        prefixes=tuple(map(Path, said["prefixes"])),
+        user_base=Path(said["user_base"]) if said["user_base"] else None,
+    )

@@ -1,0 +1,191 @@
+"""Running one command to its end: clean environment, deadline, capped output, and no process left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import secrets
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from rolecall_server.sandbox.completion import complete
+
+RUN_MARKER = "ROLECALL_RUN"
+"""The variable that marks every process of a run, whatever session it moved to."""
+
+_SUPERVISOR = Path(__file__).with_name("child") / "supervisor.py"
+_OUTPUT_BYTES = 64 * 1024
+_END_DEADLINE_S = 10.0
+_DRAIN_DEADLINE_S = 1.0
+
+
+@dataclass(frozen=True)
+class ProcessEnd:
+    """How a command ended."""
+
+    exit_code: int | None
+    """As a shell says it, 128 + n when signal n ended it; ``None`` when its time was over."""
+    output: str
+    """Standard output and standard error as they came, the middle left out when it was long."""
+    duration_s: float
+
+    @property
+    def timed_out(self) -> bool:
+        """Whether it was killed because its time was over."""
+        return self.exit_code is None
+
+
+async def run_process(
+    arguments: Sequence[str],
+    *,
+    cwd: Path,
+    environment: Mapping[str, str],
+    timeout_s: float,
+    output_bytes: int = _OUTPUT_BYTES,
+) -> ProcessEnd:
+    """The end of the command *arguments*, whose first is an absolute path, started without a shell.
+
+    It sees *environment*, a marker, and nothing else of ours; its standard input is empty. When this returns,
+    also by cancellation, everything it started has been killed, daemons in sessions of their own included. On
+    POSIX systems the same happens when the server dies.
+
+    Raises:
+        OSError: it cannot be started: *cwd* is gone, or the machine is out of processes.
+    """
+    started = time.monotonic()
+    marker = secrets.token_hex(16)
+    transport, watcher = await _start(arguments, cwd, {**environment, RUN_MARKER: marker}, output_bytes)
+    in_time = True
+    try:
+        async with asyncio.timeout(timeout_s):
+            await watcher.exited.wait()
+    except TimeoutError:
+        in_time = False
+    finally:
+        await complete(_end(transport, watcher, marker))
+    return ProcessEnd(
+        exit_code=_shell_code(transport.get_returncode()) if in_time else None,
+        output=watcher.output.text(),
+        duration_s=time.monotonic() - started,
+    )
+
+
+async def _start(
+    arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], output_bytes: int
+) -> tuple[asyncio.SubprocessTransport, _Watcher]:
+    supervised = os.name == "posix"
+    prefix = [sys.executable, "-I", "-S", str(_SUPERVISOR)] if supervised else []
+    return await asyncio.get_running_loop().subprocess_exec(
+        lambda: _Watcher(output_bytes),
+        *prefix,
+        *arguments,
+        stdin=asyncio.subprocess.PIPE if supervised else asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
+        cwd=cwd,
+        env=environment,
+        start_new_session=True,
+    )
+
+
+class _Watcher(asyncio.SubprocessProtocol):
+    def __init__(self, output_bytes: int) -> None:
+        self.output = CappedOutput(output_bytes)
+        self.exited = asyncio.Event()
+        self.drained = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.output.add(data)
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 1:
+            self.drained.set()
+
+    def process_exited(self) -> None:
+        self.exited.set()
+
+
+class CappedOutput:
+    """The beginning and the end of a stream of any length, in bounded memory."""
+
+    def __init__(self, limit_bytes: int) -> None:
+        self._head = bytearray()
+        self._head_limit = limit_bytes // 4
+        self._tail = bytearray()
+        self._tail_limit = limit_bytes - self._head_limit
+        self._dropped = 0
+
+    def add(self, data: bytes) -> None:
+        """Takes the next piece of the stream."""
+        room = self._head_limit - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) > 2 * self._tail_limit:
+            self._trim()
+
+    def text(self) -> str:
+        """The stream as text, with a note where its middle was left out; what is not UTF-8 is replaced."""
+        self._trim()
+        middle = f"\n[... {self._dropped:,} bytes left out ...]\n".encode() if self._dropped else b""
+        return bytes(self._head + middle + self._tail).decode("utf-8", "replace")
+
+    def _trim(self) -> None:
+        excess = max(0, len(self._tail) - self._tail_limit)
+        del self._tail[:excess]
+        self._dropped += excess
+
+
+async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher, marker: str) -> None:
+    """Ends whatever of the run is still there, and its pipes."""
+    if (lifeline := transport.get_pipe_transport(0)) is not None:
+        lifeline.close()
+    elif transport.get_returncode() is None:
+        transport.kill()
+    if not await _happens(watcher.exited, _END_DEADLINE_S):
+        transport.kill()
+        await _happens(watcher.exited, _END_DEADLINE_S)
+    if not _supervisor_did_its_work(transport.get_returncode()):
+        await asyncio.to_thread(_kill_marked, marker)
+    await _happens(watcher.drained, _DRAIN_DEADLINE_S)
+    transport.close()
+
+
+async def _happens(event: asyncio.Event, deadline_s: float) -> bool:
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(event.wait(), deadline_s)
+    return event.is_set()
+
+
+def _supervisor_did_its_work(return_code: int | None) -> bool:
+    """Whether the run's processes are known to be gone: orphans come back to a supervisor on Linux alone."""
+    return sys.platform == "linux" and return_code is not None and return_code >= 0
+
+
+def _kill_marked(marker: str) -> None:
+    deadline = time.monotonic() + _END_DEADLINE_S
+    while (marked := [process for process in psutil.process_iter() if _is_marked(process, marker)]) and (
+        time.monotonic() < deadline
+    ):
+        for process in marked:
+            with contextlib.suppress(psutil.Error):
+                process.kill()
+        psutil.wait_procs(marked, timeout=0.1)
+
+
+def _is_marked(process: psutil.Process, marker: str) -> bool:
+    try:
+        return process.environ().get(RUN_MARKER) == marker
+    except (psutil.Error, OSError):
+        return False
+
+
+def _shell_code(return_code: int | None) -> int:
+    if return_code is None:
+        return 128 + 9
+    return 128 - return_code if return_code < 0 else return_code

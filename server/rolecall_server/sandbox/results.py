@@ -1,0 +1,101 @@
+"""What a run of the tests has shown: plain values, the same on each machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+Outcome = Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+RunStatus = Literal["ran", "not run", "timed out", "crashed", "no tests"]
+
+
+@dataclass(frozen=True)
+class NotRun:
+    """Why nothing was run, and what the developer can do about it; each a sentence."""
+
+    reason: str
+    next_step: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.reason} {self.next_step}".rstrip()
+
+
+@dataclass(frozen=True)
+class TestOutcome:
+    """How one test ended."""
+
+    __test__ = False  # pytest would collect the name
+
+    test_id: str
+    """The pytest node id, relative to the workspace; a file's path when it could not be collected."""
+    outcome: Outcome
+    """``error``: outside the test itself, in a fixture, at collection, or because the interpreter died in it."""
+    duration_s: float = 0.0
+    message: str = ""
+    """The exception in one line, such as ``AssertionError: assert 1 == 2``; the reason of a skipped test."""
+    detail: str = ""
+    """The traceback, trimmed."""
+
+
+@dataclass(frozen=True)
+class FileCoverage:
+    """What a run reached of one file."""
+
+    path: str
+    executed_lines: frozenset[int]
+    """Counted from 1."""
+    missing_lines: frozenset[int]
+    branches_total: int
+    branches_covered: int
+
+    @property
+    def ratio(self) -> float:
+        """Lines and branches reached, from 0 to 1; 1 for a file with nothing to reach."""
+        total = len(self.executed_lines) + len(self.missing_lines) + self.branches_total
+        return (len(self.executed_lines) + self.branches_covered) / total if total else 1.0
+
+
+@dataclass(frozen=True)
+class TestRun:
+    """One run of the tests. Only ``ran`` means that pytest came to its end."""
+
+    __test__ = False
+
+    status: RunStatus
+    reason: str = ""
+    """Why it did not come to its end, with the next step; empty when it ran."""
+    outcomes: tuple[TestOutcome, ...] = ()
+    """In the order they ran; kept up to the crash or the timeout."""
+    coverage: Mapping[str, FileCoverage] = field(default_factory=lambda: MappingProxyType({}))
+    """By path; a file that could not be measured is absent."""
+    coverage_reason: str = ""
+    """Why something of what was asked for is missing in `coverage`."""
+    output: str = ""
+    """What the run printed, its middle left out when long."""
+    duration_s: float = 0.0
+    confinement: str = ""
+    """Where it ran."""
+
+    @property
+    def passed(self) -> tuple[TestOutcome, ...]:
+        """The tests that passed, against expectation too."""
+        return self._of("passed", "xpassed")
+
+    @property
+    def failed(self) -> tuple[TestOutcome, ...]:
+        """The tests that failed, errors included."""
+        return self._of("failed", "error")
+
+    @property
+    def skipped(self) -> tuple[TestOutcome, ...]:
+        """The tests that say nothing: not run here, or failing as expected."""
+        return self._of("skipped", "xfailed")
+
+    def outcome_of(self, test_id: str) -> TestOutcome | None:
+        """How *test_id* ended, if it was run."""
+        return next((outcome for outcome in self.outcomes if outcome.test_id == test_id), None)
+
+    def _of(self, *wanted: Outcome) -> tuple[TestOutcome, ...]:
+        return tuple(outcome for outcome in self.outcomes if outcome.outcome in wanted)

@@ -1,0 +1,1 @@
+"""The roles, and their runs: who speaks when."""

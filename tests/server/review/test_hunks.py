@@ -1,0 +1,123 @@
+"""How two texts become hunks."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from hypothesis import given
+from hypothesis import strategies as st
+from rolecall_server.review.anchor import text_with
+from rolecall_server.review.hunks import file_change, line_ending, number_hunks
+from rolecall_server.review.proposal import FileChange
+from rolecall_server.workspace import TextFile, split_lines
+
+PRICE = """\
+import math
+
+
+def total(items):
+    return sum(items)
+
+
+def discount(price):
+    return price * 0.9
+"""
+
+
+def change(base: str | None, proposed: str, path: str = "price.py") -> FileChange:
+    numbered = number_hunks([file_change(path, TextFile(path, base) if base is not None else None, proposed)])
+    return numbered[0] if numbered else FileChange(path, base, "", ())
+
+
+def ids(found: FileChange) -> set[str]:
+    return {hunk.id for hunk in found.hunks}
+
+
+def test_each_added_function_is_a_hunk_of_its_own() -> None:
+    added = (
+        "\n\ndef tax(price):\n    return price * 0.2\n\n\n# rounded up\ndef ceil(price):\n    return math.ceil(price)\n"
+    )
+    found = change(PRICE, PRICE + added)
+    assert [hunk.symbol for hunk in found.hunks] == ["tax", "ceil"]
+    assert "".join(found.hunks[1].new_lines).startswith("\n\n# rounded up\ndef ceil")
+
+
+def test_a_change_inside_a_method_is_named_after_it() -> None:
+    base = "class Cart:\n    def total(self):\n        return 1\n\n    def clear(self):\n        pass\n"
+    found = change(base, base.replace("return 1", "return 2"))
+    assert [(hunk.symbol, hunk.start, hunk.end) for hunk in found.hunks] == [("Cart.total", 2, 3)]
+
+
+def test_two_places_are_two_hunks() -> None:
+    found = change(PRICE, PRICE.replace("sum(items)", "math.fsum(items)").replace("0.9", "0.8"))
+    assert [hunk.symbol for hunk in found.hunks] == ["total", "discount"]
+    assert text_with(found, {"h2"}) == PRICE.replace("0.9", "0.8")
+
+
+def test_a_use_needs_the_import_it_comes_with() -> None:
+    proposed = PRICE.replace("import math\n", "import math\nfrom decimal import Decimal\n").replace(
+        "return price * 0.9", 'return price * Decimal("0.9")'
+    )
+    found = change(PRICE, proposed)
+    assert {hunk.id: hunk.needs for hunk in found.hunks} == {"h1": (), "h2": ("h1",)}
+
+
+def test_a_new_file_is_cut_at_its_functions_and_they_need_its_imports() -> None:
+    found = change(
+        None, "import pytest\n\n\ndef test_a():\n    pytest.fail()\n\n\ndef test_b():\n    assert 1\n", "test_x.py"
+    )
+    assert found.creates
+    assert [(hunk.symbol, hunk.needs) for hunk in found.hunks] == [("", ()), ("test_a", ("h1",)), ("test_b", ())]
+
+
+def test_an_added_function_begins_with_its_own_first_line() -> None:
+    base = "def test_one():\n    x = 1\n    assert x\n\n\ndef test_two():\n    x = 2\n    assert x\n"
+    added = "def test_mid():\n    x = 3\n    assert x\n\n\n"
+    found = change(base, base.replace("def test_two", added + "def test_two"))
+    assert ["".join(hunk.new_lines).lstrip("\n").splitlines()[0] for hunk in found.hunks] == ["def test_mid():"]
+
+
+def test_added_lines_get_the_line_ending_of_the_file_and_the_rest_keeps_its_own() -> None:
+    base = "a = 1\r\nb = 2\nc = 3\r\n"
+    found = change(base, "a = 1\nb = 2\nnew = 0\nc = 3\n")
+    assert text_with(found, ids(found)) == "a = 1\r\nb = 2\nnew = 0\r\nc = 3\r\n"
+
+
+def test_a_file_without_a_final_newline_gets_one_only_where_lines_are_added() -> None:
+    assert text_with(change("a = 1\nb = 2", "a = 0\nb = 2"), {"h1"}) == "a = 0\nb = 2"
+    assert text_with(change("a = 1", "a = 1\nb = 2\n"), {"h1"}) == "a = 1\nb = 2\n"
+
+
+def test_the_most_frequent_line_ending_counts() -> None:
+    assert line_ending("a\r\nb\r\nc\n") == "\r\n"
+    assert line_ending("") == "\n"
+
+
+def test_form_feeds_and_unicode_separators_do_not_end_a_line() -> None:
+    assert split_lines("a\x0cb\u2028c\nd\re\r\nf") == ["a\x0cb\u2028c\n", "d\r", "e\r\n", "f"]
+
+
+LINES = st.lists(st.sampled_from(["def f():", "    return 1", "", "x = 1", "class A:", "é = '𝄞'", "@d"]), max_size=14)
+
+
+@given(LINES, LINES, st.sampled_from(["\n", "\r\n"]), st.data())
+def test_accepting_all_hunks_gives_the_proposal_and_none_gives_the_base(
+    old: list[str], new: list[str], ending: str, data: st.DataObject
+) -> None:
+    base, proposed = "".join(line + ending for line in old), "".join(line + "\n" for line in new)
+    found = change(base, proposed)
+    assert text_with(found, ids(found)) == proposed.replace("\n", ending) or not old
+    assert text_with(found, set()) == base
+    some = data.draw(st.sets(st.sampled_from(sorted(ids(found))))) if found.hunks else set()
+    assert not old or all(line.endswith(ending) for line in split_lines(text_with(found, some)))
+
+
+def test_dedent_is_not_confused_by_a_nested_function() -> None:
+    base = dedent("""\
+        def outer():
+            def inner():
+                return 1
+            return inner
+        """)
+    found = change(base, base.replace("return 1", "return 2"))
+    assert [hunk.symbol for hunk in found.hunks] == ["outer.inner"]
