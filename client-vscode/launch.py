@@ -14,8 +14,6 @@ LIBRARIES = Path(__file__).resolve().parent / "libs"
 
 def explain_misfit() -> str:
     """Why this Python cannot run the libraries, in a line, or an empty string when it can."""
-    if sys.version_info < (3, 11):  # noqa: UP036
-        return "it needs Python 3.11 or later"
     try:
         # The two that hold compiled code; it fits some versions of Python, on one platform.
         import pydantic_core

@@ -7,14 +7,10 @@ import inspect
 from tree_sitter import Node
 
 from rolecall_analysis.grammar import COMMENT, EXPRESSION, STRING, STRING_END, STRING_START, child_of
+from rolecall_analysis.names import text_of
 
 MAX_VALUE_CHARACTERS = 80
 """A variable's value longer than this is left out of its signature."""
-
-
-def text_of(source: bytes, node: Node) -> str:
-    """The text of *node* in *source*."""
-    return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def signature(source: bytes, node: Node, body: Node) -> str:

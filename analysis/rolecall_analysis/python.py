@@ -20,14 +20,14 @@ from rolecall_analysis.grammar import (
     PARAMETERS,
     STRING,
     SUBSCRIPT,
-    TARGET_LISTS,
     TYPE_PARAMETER,
     TYPED_PARAMETER,
     WILDCARD,
     child_of,
     kind_id,
 )
-from rolecall_analysis.headers import docstring, signature, text_of, variable_signature
+from rolecall_analysis.headers import docstring, signature, variable_signature
+from rolecall_analysis.names import bound_names, dotted_name, text_of
 from rolecall_analysis.syntax import SyntaxTree
 from rolecall_analysis.text import CodePoints, code_points
 from rolecall_analysis.values import (
@@ -150,7 +150,7 @@ def _visit_decorated(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
 
 def _visit_definition(walk: _Walk, node: Node, scope: _Scope, whole: Node | None = None) -> Sequence[_Step]:
     name_node, body = child_of(node, "name"), child_of(node, "body")
-    if name_node is None or body is None:
+    if name_node is None or body is None or name_node.is_missing:
         return _visit_children(walk, node, scope)
     name = walk.text(name_node)
     qualified_name = scope.qualified(name)
@@ -196,7 +196,7 @@ def _definition_kind(node: Node, scope: _Scope) -> DefinitionKind:
 def _base_name(walk: _Walk) -> Callable[[Node], str]:
     def name(node: Node) -> str:
         value = child_of(node, "value") if node.kind_id == SUBSCRIPT else node
-        dotted, rest = _dotted(walk, value) if value else ("", None)
+        dotted, rest = dotted_name(walk.source, value) if value else ("", None)
         return "" if rest else dotted
 
     return name
@@ -221,7 +221,7 @@ def _define_targets(walk: _Walk, target: Node, statement: Node, scope: _Scope) -
     """Bind what *statement* assigns to; return the parts of *target* that are read instead."""
     if scope.kind not in (None, "class"):
         return _bind_targets(walk, target, scope)
-    names, rest = _targets(target)
+    names, rest = bound_names(target)
     for node in names:
         name = walk.text(node)
         if (scope.name, name) not in walk.variables:
@@ -259,26 +259,10 @@ def _bind_parameters(walk: _Walk, parameters: Node, scope: _Scope) -> list[Node]
 
 
 def _bind_targets(walk: _Walk, target: Node, scope: _Scope) -> list[Node]:
-    names, rest = _targets(target)
+    names, rest = bound_names(target)
     for node in names:
         walk.bind(walk.text(node), scope)
     return rest
-
-
-def _targets(target: Node) -> tuple[list[Node], list[Node]]:
-    """The identifiers that an assignment to *target* binds, and the subscripts and attributes it reads."""
-    names: list[Node] = []
-    rest: list[Node] = []
-    stack = [target]
-    while stack:
-        node = stack.pop()
-        if node.kind_id == IDENTIFIER:
-            names.append(node)
-        elif node.kind_id in TARGET_LISTS:
-            stack.extend(reversed(node.named_children))
-        else:
-            rest.append(node)
-    return names, rest
 
 
 def _binds_field(name: str) -> _Handler:
@@ -295,9 +279,9 @@ def _binds_field(name: str) -> _Handler:
 
 
 def _visit_as(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
-    *values, target = node.named_children
-    read = _bind_targets(walk, target, scope)
-    return [(part, scope) for part in (*values, *read)]
+    children = node.named_children
+    read = [part for target in children[1:] for part in _bind_targets(walk, target, scope)]
+    return [(part, scope) for part in (*children[:1], *read)]
 
 
 def _visit_splat_pattern(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
@@ -371,14 +355,14 @@ def _imported(walk: _Walk, node: Node) -> tuple[str, str | None]:
 def _visit_call(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
     function = child_of(node, "function")
     if function is not None:
-        callee, _ = _dotted(walk, function)
+        callee, _ = dotted_name(walk.source, function)
         if callee:
             walk.calls.append(Call(callee, walk.span(node), scope.name))
     return _visit_children(walk, node, scope)
 
 
 def _visit_name(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
-    name, rest = _dotted(walk, node)
+    name, rest = dotted_name(walk.source, node)
     if not name:
         return _visit_children(walk, node, scope)
     walk.refer(name, scope)
@@ -388,28 +372,6 @@ def _visit_name(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
 def _visit_dotted_name(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
     walk.refer("".join(walk.text(node).split()), scope)
     return ()
-
-
-def _dotted(walk: _Walk, node: Node) -> tuple[str, Node | None]:
-    """The dotted name of an expression ("" if it has none), and the part of it that is not a name."""
-    parts: list[str] = []
-    while node.kind_id == ATTRIBUTE:
-        value, attribute = child_of(node, "object"), child_of(node, "attribute")
-        if value is None or attribute is None:
-            break
-        parts.append(walk.text(attribute))
-        node = value
-    if node.kind_id == IDENTIFIER:
-        return ".".join((walk.text(node), *reversed(parts))), None
-    if not parts:
-        return "", node
-    head = "super()" if _is_super(walk, node) else "?"
-    return ".".join((head, *reversed(parts))), node
-
-
-def _is_super(walk: _Walk, node: Node) -> bool:
-    function = child_of(node, "function") if node.kind_id == CALL else None
-    return function is not None and function.kind_id == IDENTIFIER and walk.text(function) == "super"
 
 
 def _visit_type(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:

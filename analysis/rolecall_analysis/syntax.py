@@ -10,8 +10,8 @@ from tree_sitter import Parser, Point, Tree
 from rolecall_analysis.grammar import PYTHON
 from rolecall_analysis.text import encode
 
-PARSE_LIMIT_S = 3.0
-"""CPU seconds one parse may take. The grammar needs a tenth for 2 MB of code, but its time grows with the
+PARSE_LIMIT_S = 2.0
+"""CPU seconds one parse may take. The grammar needs a fifth for 2 MB of code, but its time grows with the
 square of a run of line continuations that nothing precedes: 85 s for 200 kB of them."""
 
 

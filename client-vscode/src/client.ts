@@ -52,7 +52,8 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
   let hasStarted = false;
   const onClosed = async (): Promise<void> => {
     if (hasStarted) {
-      listener.onCrash(new ServerDown(`Rolecall's server stopped. ${await lastWords()}`.trim()));
+      const words = await lastWords();
+      listener.onCrash(new ServerDown(`Rolecall's server stopped${words ? `, saying "${words}"` : ""}.`));
     }
   };
   const client = new LanguageClient("rolecall", "Rolecall", () => Promise.resolve(child), {

@@ -2,7 +2,7 @@
 
 import { commands, window } from "vscode";
 import type { Disposable, LogOutputChannel, TextEditor } from "vscode";
-import { ExecuteCommandRequest } from "vscode-languageclient/node";
+import { ErrorCodes, ExecuteCommandRequest, ResponseError } from "vscode-languageclient/node";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import { ServerDown } from "./client.ts";
@@ -10,6 +10,8 @@ import { SERVER_COMMANDS } from "./protocol.ts";
 import type { Place, ServerCommand } from "./protocol.ts";
 import { explain } from "./server.ts";
 import type { Server } from "./server.ts";
+
+const CUT_OFF = "Rolecall's server stopped before it answered. Try again once it runs.";
 
 /**
  * Every command that `package.json` contributes.
@@ -49,10 +51,16 @@ async function executeOnServer(
       void explain(error.message, log);
     } else {
       log.error(`${command}: ${String(error)}`);
-      void window.showErrorMessage(error instanceof Error ? error.message : String(error));
+      void window.showErrorMessage(wasCutOff(error) ? CUT_OFF : error instanceof Error ? error.message : String(error));
     }
     return undefined;
   }
+}
+
+/** Whether *error* says that the server ended before it answered. */
+function wasCutOff(error: unknown): boolean {
+  const codes: number[] = [ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive];
+  return error instanceof ResponseError && codes.includes(error.code);
 }
 
 function isOnDisk(editor: TextEditor | undefined): editor is TextEditor {

@@ -29,9 +29,8 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
   function become(next: Promise<RunningServer>): void {
     running = next;
     next.catch((error: unknown) => {
-      const message = error instanceof Error ? error.message : String(error);
-      status.show({ kind: "error", detail: message });
-      void explain(message, log);
+      status.show({ kind: "down" });
+      void explain(error instanceof Error ? error.message : String(error), log);
     });
   }
 
@@ -41,7 +40,7 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
     let ready = "";
     const server = await startServer(launch, log, {
       onProgress: (runsAtWork) =>
-        status.show(runsAtWork > 0 ? { kind: "working", detail: `runs: ${runsAtWork}` } : { kind: "ready", detail: ready }),
+        status.show(runsAtWork > 0 ? { kind: "working" } : { kind: "ready", detail: ready }),
       onCrash,
     });
     ready = `${server.version} on ${launch.path}`.trim();
@@ -53,7 +52,8 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
     log.error(down.message);
     const now = Date.now();
     crashTimes = [...crashTimes.filter((time) => now - time < CRASH_WINDOW_MS), now];
-    become(crashTimes.length <= CRASHES_ALLOWED ? start() : Promise.reject(down));
+    const givesUp = new ServerDown(`${down.message} After ${crashTimes.length} times it is not started again.`);
+    become(crashTimes.length <= CRASHES_ALLOWED ? start() : Promise.reject(givesUp));
   }
 
   const stop = (): Promise<void> =>

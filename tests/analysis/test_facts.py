@@ -250,6 +250,16 @@ def test_a_syntax_error_is_a_problem_and_the_rest_is_read() -> None:
     assert all(problem.span is not None and problem.path == "m.py" for problem in facts.problems)
 
 
+@pytest.mark.parametrize(
+    "text", ["def (a): f()", "class : f()", "import ", "from . import ", "x = a.", "with a as : f()"]
+)
+def test_a_name_that_is_not_typed_yet_is_no_name(text: str) -> None:
+    facts = facts_of(text)
+    names = [d.name for d in facts.definitions] + [i.bound_name for i in facts.imports] + [c.name for c in facts.calls]
+    assert "" not in names
+    assert facts.problems
+
+
 def test_imports_compare_as_values() -> None:
     span = Span(Position(0, 0), Position(0, 8))
     assert facts_of("import a").imports == (Import("a", None, None, 0, "", span),)

@@ -137,7 +137,7 @@ def test_edits_apply_one_after_the_other_in_code_points(tmp_path: Path) -> None:
         "a.py",
         [
             Edit(Position(0, 9), Position(0, 10), "total"),
-            Edit(Position(0, 17), Position(0, 99), "\r\ndef f():\r\n    return total"),
+            Edit(Position(0, 18), Position(0, 99), "\r\ndef f():\r\n    return total"),
             Edit(Position(2, 99), Position(99, 0), "()\r\n"),
         ],
     )

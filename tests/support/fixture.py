@@ -43,6 +43,7 @@ class Fixture:
 
 def parse_fixture(text: str) -> Fixture:
     """The workspace that *text* describes. Text before the first header must be blank."""
+    assert text.count(CURSOR) <= 1, "more than one cursor"
     before, *parts = _HEADER.split(textwrap.dedent(text))
     assert not before.strip(), f"text before the first '#- path': {before!r}"
     files: dict[str, str] = {}
@@ -55,7 +56,6 @@ def parse_fixture(text: str) -> Fixture:
                 labels[label[1]] = (*labels.get(label[1], ()), Place(path, number))
             line = _LABEL.sub("", marked)
             if CURSOR in line:
-                assert cursor is None and line.count(CURSOR) == 1, "two cursors"
                 cursor = Place(path, number, line.index(CURSOR))
             lines.append(line.replace(CURSOR, ""))
         files[path] = "\n".join(lines)

@@ -21,8 +21,8 @@ from rolecall_server.review.proposal import HunkState
 from rolecall_server.review.shelf import PROPOSAL_JSON, Reviewed, load_proposal
 from rolecall_server.settings import read_settings
 from rolecall_server.store import Store, open_store, store_path
-from rolecall_server.team.request import RoleName, RunRequest
-from rolecall_server.team.run import Finished, Repository, begin_run, carry_out
+from rolecall_server.team.request import TITLES, RoleName, RunRequest
+from rolecall_server.team.run import Finished, Repository, carry_out
 from rolecall_server.workspace import Workspace, find_root, relative_path
 
 
@@ -63,12 +63,12 @@ async def _run(store: Store, workspace: Workspace, request: RunRequest, messages
     settings, _ = read_settings({}, os.environ)
     client = choose_model(settings.model, os.environ)
     try:
-        messages.print(f"{request.role.title}, with {client.label}", highlight=False)
+        messages.print(f"{TITLES[request.role]}, with {client.label}", highlight=False)
         with messages.status("reading the repository") as status:
             index = Index(workspace.root)
             await asyncio.to_thread(index.scan)
             repository = Repository(workspace, index.snapshot(), store, settings, os.environ)
-            run_id = begin_run(repository, request)
+            run_id = store.add_run(workspace.root, request.role, request.path, request.brief)
             return await carry_out(run_id, request, repository, client, _reporter(status))
     finally:
         await client.aclose()

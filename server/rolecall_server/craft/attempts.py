@@ -47,7 +47,7 @@ class Attempt:
     def rank(self) -> tuple[int, ...]:
         """Greater is better: parses, runs to its end, fails less, passes more."""
         run = self.run if isinstance(self.run, TestRun) else None
-        n_passed = sum(outcome.outcome == "passed" for outcome in run.outcomes) if run else 0
+        n_passed = len(run.passed) if run else 0
         return (-len(self.syntax_errors), int(run is None or run.status == "ran"), -self.n_new_failures, n_passed)
 
 
@@ -186,7 +186,7 @@ async def _attempt(work: Work, files: Mapping[str, str], report: Report) -> Atte
         error for path, text in files.items() for error in _syntax_errors(path, text, work.read_text(path))
     )
     if syntax_errors:
-        return Attempt(files, NotRun("the change does not parse"), syntax_errors)
+        return Attempt(files, NotRun("The change does not parse."), syntax_errors)
     report("running the tests", None)
     run = await work.try_out(files)
     return Attempt(files, run, (), len(new_failures(work.before(), run)))

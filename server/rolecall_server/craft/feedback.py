@@ -35,7 +35,7 @@ def describe_failures(run: TestRun | NotRun, failures: Sequence[TestOutcome], re
     """The failing tests with what they say, and what to do about them."""
     if isinstance(run, NotRun) or run.status != "ran":
         return "\n".join(
-            [f"The tests did not run to their end: {run.reason}.\n", _fenced(_tail(run)), "", request, _STATES]
+            [f"The tests did not run to their end: {run.reason}\n", _fenced(_tail(run)), "", request, _STATES]
         )
     parts = [f"{len(failures)} of {len(run.outcomes)} tests fail:\n"]
     for outcome in failures[:MAX_FAILURES]:

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from rolecall_analysis import Snapshot, is_test_path, tests_of
 from rolecall_server.review.evidence import CoverageChange, Evidence, Failure, Tally
-from rolecall_server.sandbox import Interpreter, NotRun, ShadowWorkspace, TestOutcome, TestRun, run_tests
+from rolecall_server.sandbox import FileCoverage, Interpreter, NotRun, Shadow, TestOutcome, TestRun, run_tests
 
 
 @dataclass(frozen=True)
 class Bench:
     """Where changes are tried; without a shadow or an interpreter nothing is run, and *reason* says why."""
 
-    shadow: ShadowWorkspace | NotRun
+    shadow: Shadow | NotRun
     interpreter: Interpreter | NotRun
     timeout_s: float
 
@@ -24,8 +24,8 @@ class Bench:
             return self.shadow
         if isinstance(self.interpreter, NotRun):
             return self.interpreter
-        self.shadow.write(files)
-        return await run_tests(self.shadow, self.interpreter, targets, measure, self.timeout_s)
+        self.shadow.write({**files})
+        return await run_tests(self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s)
 
 
 def affected_tests(snapshot: Snapshot, files: Collection[str]) -> tuple[str, ...]:
@@ -38,9 +38,7 @@ def affected_tests(snapshot: Snapshot, files: Collection[str]) -> tuple[str, ...
 
 def bad_outcomes(run: TestRun | NotRun | None) -> tuple[TestOutcome, ...]:
     """The tests of *run* that failed or broke."""
-    if not isinstance(run, TestRun):
-        return ()
-    return tuple(outcome for outcome in run.outcomes if outcome.outcome in ("failed", "error"))
+    return run.failed if isinstance(run, TestRun) else ()
 
 
 def new_failures(before: TestRun | NotRun | None, after: TestRun | NotRun | None) -> tuple[TestOutcome, ...]:
@@ -54,7 +52,8 @@ def evidence(
 ) -> Evidence:
     """What the two runs show, in the words of a review."""
     if isinstance(after, NotRun) or after.status in ("not run", "no tests"):
-        return Evidence(ran=False, reason=after.reason, problems=tuple(problems), repairs=repairs, model=model)
+        reason = str(after) if isinstance(after, NotRun) else after.reason
+        return Evidence(ran=False, reason=reason, problems=tuple(problems), repairs=repairs, model=model)
     known = {outcome.test_id for outcome in bad_outcomes(before)}
     return Evidence(
         ran=after.status == "ran",
@@ -72,16 +71,11 @@ def evidence(
 
 
 def _tally(run: TestRun) -> Tally:
-    kinds = [outcome.outcome for outcome in run.outcomes]
-    return Tally(
-        passed=kinds.count("passed") + kinds.count("xpassed"),
-        failed=kinds.count("failed") + kinds.count("error"),
-        skipped=kinds.count("skipped") + kinds.count("xfailed"),
-    )
+    return Tally(len(run.passed), len(run.failed), len(run.skipped))
 
 
 def _coverage(before: TestRun | NotRun | None, after: TestRun) -> tuple[CoverageChange, ...]:
-    earlier = before.coverage if isinstance(before, TestRun) else {}
+    earlier: Mapping[str, FileCoverage] = before.coverage if isinstance(before, TestRun) else {}
     return tuple(
         CoverageChange(path, earlier[path].ratio if path in earlier else None, measured.ratio)
         for path, measured in after.coverage.items()

@@ -21,11 +21,13 @@ def read_arguments(arguments: tuple[Any, ...]) -> Mapping[str, Any]:
     Raises:
         UserMustAct: something else was sent.
     """
-    if not arguments:
-        return {}
-    if len(arguments) > 1 or not isinstance(arguments[0], Mapping):
-        raise UserMustAct("A Rolecall command takes one object.", "See docs/protocol.md for its fields.")
-    return cast("Mapping[str, Any]", arguments[0])
+    match arguments:
+        case ():
+            return {}
+        case (Mapping(),):
+            return cast("Mapping[str, Any]", arguments[0])
+        case _:
+            raise UserMustAct("A Rolecall command takes one object.", "See docs/protocol.md for its fields.")
 
 
 def read_text_argument(arguments: Mapping[str, Any], name: str) -> str:

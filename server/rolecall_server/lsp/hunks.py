@@ -12,7 +12,7 @@ from rolecall_server.lsp.session import Folder, Session, uri_of
 from rolecall_server.lsp.to_lsp import to_diagnostic, to_range
 from rolecall_server.review.anchor import Anchor, locate
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState
-from rolecall_server.review.shelf import Reviewed, load_proposal, refresh
+from rolecall_server.review.shelf import ReadText, Reviewed, load_proposal, refresh
 
 
 @dataclass(frozen=True)
@@ -86,5 +86,5 @@ def _uri(session: Session, folder: Folder, path: str) -> str:
     return document.uri if document else uri_of(folder.root, path)
 
 
-def _reader(session: Session, folder: Folder):
-    return lambda path: session.read_text(folder, path)  # pyright: ignore
+def _reader(session: Session, folder: Folder) -> ReadText:
+    return lambda path: session.read_text(folder, path)

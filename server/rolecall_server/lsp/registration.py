@@ -21,6 +21,7 @@ from rolecall_server.lsp.handlers.did_close import did_close
 from rolecall_server.lsp.handlers.did_open import did_open
 from rolecall_server.lsp.handlers.initialize import initialize
 from rolecall_server.lsp.handlers.initialized import initialized
+from rolecall_server.lsp.handlers.progress_cancel import progress_cancel
 from rolecall_server.lsp.handlers.shutdown import shutdown
 from rolecall_server.lsp.server import RolecallServer
 
@@ -45,6 +46,7 @@ def register(server: RolecallServer) -> None:
     server.feature(types.INITIALIZE)(initialize)
     server.feature(types.INITIALIZED)(initialized)
     server.feature(types.SHUTDOWN)(shutdown)
+    server.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(progress_cancel)
     server.feature(types.TEXT_DOCUMENT_DID_OPEN)(did_open)
     server.feature(types.TEXT_DOCUMENT_DID_CHANGE)(did_change)
     server.feature(types.TEXT_DOCUMENT_DID_CLOSE)(did_close)

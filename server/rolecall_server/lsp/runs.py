@@ -16,8 +16,8 @@ from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder, Session
 from rolecall_server.model import ModelClient, choose_model
 from rolecall_server.review.rendering import headline
-from rolecall_server.team.request import Report, RunRequest
-from rolecall_server.team.run import Finished, Repository, begin_run, carry_out
+from rolecall_server.team.request import TITLES, RunRequest
+from rolecall_server.team.run import Finished, Repository, carry_out
 
 RUN_NOTIFICATION = "rolecall/run"
 _CREATE_TIMEOUT_S = 5.0
@@ -31,7 +31,7 @@ def start_run(ls: RolecallServer, folder: Folder, request: RunRequest) -> str:
     """
     client = choose_model(ls.session.settings.model, os.environ)
     begin_scan(ls.session, folder)
-    run_id = begin_run(ls.session.store, folder.root, request)
+    run_id = ls.session.store.add_run(folder.root, request.role, request.path, request.brief)
     task = asyncio.get_running_loop().create_task(_run(ls, folder, request, run_id, client))
     ls.session.runs[run_id] = task
     task.add_done_callback(lambda _: ls.session.runs.pop(run_id, None))
@@ -59,11 +59,13 @@ async def stop_runs(session: Session) -> None:
 
 
 async def _run(ls: RolecallServer, folder: Folder, request: RunRequest, run_id: str, client: ModelClient) -> None:
-    progress = _Progress(ls, run_id, f"Rolecall {request.role.title}")
+    progress = _Progress(ls, run_id, f"Rolecall {TITLES[request.role]}")
     _announce(ls, run_id, "started", role=request.role.value)
     try:
         await progress.begin()
-        finished = await _work(ls, folder, request, run_id, client, progress.report)
+        progress.report("reading the repository", None)
+        repository = await _repository(ls, folder)
+        finished = await carry_out(run_id, request, repository, client, progress.report)
     except asyncio.CancelledError:
         progress.end("cancelled")
         _announce(ls, run_id, "cancelled")
@@ -79,14 +81,10 @@ async def _run(ls: RolecallServer, folder: Folder, request: RunRequest, run_id: 
         await client.aclose()
 
 
-async def _work(
-    ls: RolecallServer, folder: Folder, request: RunRequest, run_id: str, client: ModelClient, report: Report
-) -> Finished:
-    report("reading the repository", None)
+async def _repository(ls: RolecallServer, folder: Folder) -> Repository:
+    """The folder as it is now, unsaved text included, once it has been read for the first time."""
     snapshot = await current_snapshot(folder)
-    workspace = ls.session.workspace(folder)
-    repository = Repository(workspace, snapshot, ls.session.store, ls.session.settings, os.environ)
-    return await carry_out(run_id, request, repository, client, report)
+    return Repository(ls.session.workspace(folder), snapshot, ls.session.store, ls.session.settings, os.environ)
 
 
 def _show_finished(ls: RolecallServer, folder: Folder, run_id: str, finished: Finished) -> None:
@@ -114,27 +112,26 @@ class _Progress:
     async def begin(self) -> None:
         if not self._ls.session.client.progress:
             return
+        creating = self._ls.protocol.send_request_async(
+            types.WINDOW_WORK_DONE_PROGRESS_CREATE, types.WorkDoneProgressCreateParams(self._token)
+        )
         try:
-            await asyncio.wait_for(self._ls.work_done_progress.create_async(self._token), _CREATE_TIMEOUT_S)
+            await asyncio.wait_for(creating, _CREATE_TIMEOUT_S)
         except (TimeoutError, JsonRpcException):
             return  # a client that cannot after all: the run goes on without
-        self._ls.work_done_progress.tokens[self._token].add_done_callback(self._on_cancel)
-        self._ls.work_done_progress.begin(self._token, types.WorkDoneProgressBegin(self._title, cancellable=True))
         self._shown = True
+        self._ls.session.progress[self._token] = self._run_id
+        self._send(types.WorkDoneProgressBegin(self._title, cancellable=True))
 
     def report(self, message: str, fraction: float | None) -> None:
-        if self._shown:
-            percentage = None if fraction is None else round(100 * fraction)
-            value = types.WorkDoneProgressReport(message=message, percentage=percentage, cancellable=True)
-            self._ls.work_done_progress.report(self._token, value)
+        percentage = None if fraction is None else round(100 * fraction)
+        self._send(types.WorkDoneProgressReport(message=message, percentage=percentage, cancellable=True))
 
     def end(self, message: str) -> None:
-        if self._shown:
-            self._shown = False
-            self._ls.work_done_progress.tokens.pop(self._token, None)
-            self._ls.work_done_progress.end(self._token, types.WorkDoneProgressEnd(message=message))
+        self._send(types.WorkDoneProgressEnd(message=message))
+        self._ls.session.progress.pop(self._token, None)
+        self._shown = False
 
-    def _on_cancel(self, future: object) -> None:
-        task = self._ls.session.runs.get(self._run_id)
-        if task is not None:
-            task.cancel()
+    def _send(self, value: object) -> None:
+        if self._shown:
+            self._ls.progress(types.ProgressParams(self._token, value))

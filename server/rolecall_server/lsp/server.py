@@ -22,10 +22,8 @@ logger = logging.getLogger(__name__)
 class RolecallServer(LanguageServer):
     """A language server with Rolecall's session."""
 
-    protocol: RolecallProtocol
-
     def __init__(self, session: Session) -> None:
-        super().__init__(
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
             "rolecall",
             __version__,
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
@@ -33,6 +31,12 @@ class RolecallServer(LanguageServer):
             converter_factory=default_converter,
         )
         self.session = session
+
+    @property
+    def rolecall_protocol(self) -> RolecallProtocol:
+        """The protocol, as what it is."""
+        assert isinstance(self.protocol, RolecallProtocol)
+        return self.protocol
 
     def tell(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Show a message to the developer."""

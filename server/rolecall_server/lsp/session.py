@@ -74,6 +74,8 @@ class Session:
     folders: dict[Path, Folder] = field(default_factory=dict[Path, Folder])
     runs: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
     """The running ones, by run id."""
+    progress: dict[str, str] = field(default_factory=dict[str, str])
+    """The run that each progress token shows."""
     background: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     """Tasks that would be lost without a reference."""
 

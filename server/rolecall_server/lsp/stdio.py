@@ -42,19 +42,19 @@ def serve() -> int:
         asyncio.run(_converse(server))
     except FrameError as error:
         print(f"rolecall: {error}", file=sys.stderr)
-        server.protocol.exit_code = 2
+        server.rolecall_protocol.exit_code = 2
     except (BrokenPipeError, KeyboardInterrupt):
         pass
     store.close()
     # A thread may still wait in a read of standard input, and would keep the interpreter from ending.
     sys.stderr.flush()
-    os._exit(server.protocol.exit_code)
+    os._exit(server.rolecall_protocol.exit_code)
 
 
 async def _converse(server: RolecallServer) -> None:
     watch = asyncio.create_task(_watch_parent(server))
     reader = FrameReader(sys.stdin.buffer, ThreadPoolExecutor(1))
-    reading = asyncio.create_task(run_async(server.protocol.ended, reader, server.protocol, logger))
+    reading = asyncio.create_task(run_async(server.rolecall_protocol.ended, reader, server.protocol, logger))
     try:
         done, _ = await asyncio.wait([watch, reading], return_when=asyncio.FIRST_COMPLETED)
         for task in done:

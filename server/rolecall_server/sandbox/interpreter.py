@@ -98,10 +98,8 @@ def _modified_ns(location: Path) -> int:
 
 def _from_setting(root: Path, setting: str, environ: Mapping[str, str]) -> Interpreter | NotRun:
     path = Path(setting).expanduser()
-    if path.name == setting:
-        named = _on_path(setting, root, environ)
-    else:
-        named = Path(os.path.normpath(root / path))
+    is_name = path.name == setting
+    named = _on_path(setting, root, environ) if is_name else Path(os.path.normpath(root / path))
     if named is not None and named.is_dir():
         return _from_environment(named, SETTING)
     if named is None or not _is_program(named):

@@ -22,10 +22,9 @@ class RoleName(StrEnum):
     QA_ENGINEER = "qa_engineer"
     ENGINEER = "engineer"
 
-    @property
-    def title(self) -> str:
-        """As a person reads it."""
-        return {RoleName.QA_ENGINEER: "QA Engineer", RoleName.ENGINEER: "Engineer"}[self]
+
+TITLES = {RoleName.QA_ENGINEER: "QA Engineer", RoleName.ENGINEER: "Engineer"}
+"""The roles as a person reads them."""
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
@@ -11,14 +11,15 @@ from rolecall_analysis import Snapshot
 from rolecall_server.craft.attempts import Outcome, work_out
 from rolecall_server.craft.trial import Bench, evidence
 from rolecall_server.errors import RolecallError
-from rolecall_server.model import ModelClient, StoredCalls
+from rolecall_server.model import ModelClient
 from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.review.proposal import FileChange, Proposal
 from rolecall_server.review.shelf import save_proposal
 from rolecall_server.sandbox import NotRun, find_interpreter, shadow_workspace
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store
-from rolecall_server.team.request import Desk, Report, RoleName, RunRequest
+from rolecall_server.team.calls import StoredCalls
+from rolecall_server.team.request import TITLES, Desk, Report, RoleName, RunRequest
 from rolecall_server.team.roles import implement, write_tests
 from rolecall_server.workspace import Workspace, file_exists, read_text_file
 
@@ -43,11 +44,6 @@ class Finished:
     proposal: Proposal
     error: RolecallError | None = None
     """What ended it early; the proposal is the best of what there was."""
-
-
-def begin_run(repository: Repository, request: RunRequest) -> str:
-    """The id of a run that is stored as running; `carry_out` does the rest."""
-    return repository.store.add_run(repository.workspace.root, request.role, request.path, request.brief)
 
 
 async def carry_out(
@@ -88,7 +84,7 @@ async def _work(
     proposal = Proposal(
         id=store.reserve_proposal(run_id),
         run_id=run_id,
-        role=request.role,
+        role=TITLES[request.role],
         title=_title(request),
         rationale=outcome.rationale,
         origin=request.path,
@@ -100,14 +96,14 @@ async def _work(
 
 
 @asynccontextmanager
-async def _bench(repository: Repository, report: Report) -> AsyncIterator[Bench]:
+async def _bench(repository: Repository, report: Report) -> AsyncGenerator[Bench]:
     """Where changes are tried; one that runs nothing, and says why, where the settings or the machine forbid it."""
     tests = repository.settings.tests
     if not tests.run:
-        off = NotRun("rolecall.tests.run is off")
+        off = NotRun("rolecall.tests.run is off.")
         yield Bench(off, off, tests.timeout_seconds)
         return
-    interpreter = await find_interpreter(repository.workspace.root, tests.interpreter, repository.environ)
+    interpreter = find_interpreter(repository.workspace.root, tests.interpreter, repository.environ)
     if isinstance(interpreter, NotRun):
         yield Bench(interpreter, interpreter, tests.timeout_seconds)
         return

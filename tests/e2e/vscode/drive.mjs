@@ -1,8 +1,10 @@
 // Plays the smoke test's developer in a VS Code workbench: `node drive.mjs SCENARIO`, a JSON object.
 //
-// What is on disk is checked by the test that starts this; here it is what the developer sees.
+// Here it is seen to what the developer sees; what is on disk in the end is the business of the test that starts this.
+// The last line it prints is a JSON object: what the file held after the hunk was accepted, before it was saved.
 
 import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 const scenario = JSON.parse(process.argv[2]);
@@ -39,7 +41,6 @@ async function step(name, perform) {
   try {
     await perform();
     await photograph(name);
-    console.log(`done: ${name}`);
   } catch (error) {
     await photograph(`failed-${name}`);
     throw error;
@@ -64,6 +65,7 @@ async function openFromExplorer(...names) {
   await editor.first().click();
 }
 
+let unsaved;
 try {
   await step("workbench", async () => {
     await page.goto(scenario.url);
@@ -74,32 +76,32 @@ try {
   await step("command-started", () => runCommand("Rolecall: Generate Tests"));
   await step("hunks-under-problems", async () => {
     await runCommand("Problems: Focus on Problems View");
-    for (const hunk of scenario.hunks) {
-      await problems.filter({ hasText: hunk }).first().waitFor();
+    for (const line of scenario.proposedLines) {
+      await problems.filter({ hasText: line }).first().waitFor();
     }
   });
   await step("hunk-in-its-file", async () => {
-    await problems.filter({ hasText: scenario.accept }).first().dblclick();
-    await page.locator(".tab.active", { hasText: scenario.hunkFile }).waitFor();
+    await problems.filter({ hasText: scenario.acceptedLine }).first().dblclick();
+    await page.locator(".tab.active", { hasText: scenario.proposedIn }).waitFor();
     await page.locator(".squiggly-info").first().waitFor();
   });
   await step("code-actions", async () => {
     await page.keyboard.press("Control+.");
-    await actions.filter({ hasText: "Rolecall: accept" }).first().waitFor();
+    await actions.filter({ hasText: scenario.action }).first().waitFor();
   });
   await step("hunk-accepted", async () => {
-    await actions.filter({ hasText: "Rolecall: accept" }).first().click();
-    await editor.filter({ hasText: scenario.acceptedText }).first().waitFor();
-    await problems.filter({ hasText: scenario.accept }).first().waitFor({ state: "detached" });
+    await actions.filter({ hasText: scenario.action }).first().click();
+    await editor.filter({ hasText: scenario.acceptedLine }).first().waitFor();
+    await problems.filter({ hasText: scenario.acceptedLine }).first().waitFor({ state: "detached" });
     await page.locator(".tab.active.dirty").waitFor();
   });
-  console.log("unsaved");
-  await new Promise((resume) => process.stdin.once("data", resume));
+  unsaved = readFileSync(scenario.file, "utf8");
   await step("saved", async () => {
     await page.keyboard.press("Control+s");
-    await page.locator(".tab.dirty").waitFor({ state: "detached" });
+    await page.locator(".tab.active:not(.dirty)").waitFor();
   });
 } finally {
   await browser.close();
 }
+console.log(JSON.stringify({ unsaved }));
 process.exit(0);

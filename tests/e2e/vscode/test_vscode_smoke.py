@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-StartCodeServer = Callable[[Mapping[str, object], Mapping[str, str]], str]
+from support.chat_server import MODEL, ChatServer
 
 HERE = Path(__file__).parent
-ARTIFACTS = HERE.parents[2] / "artifacts" / "vscode"
 STEP_TIMEOUT_MS = 60_000
+SCENARIO_TIMEOUT_S = 300
 
 PRICE = '''\
 def net(gross: int, tax: int = 0) -> int:
@@ -26,81 +26,106 @@ def total(prices: list[int]) -> int:
     return sum(prices)
 '''
 
-TESTS = """\
+FIRST_TEST = """\
+def test_net_without_tax_is_gross() -> None:
+    assert net(10) == 10
+"""
+
+TESTS = f"""\
 from shop.price import net, total
 
 
-def test_net_without_tax_is_gross() -> None:
-    assert net(10) == 10
-
+{FIRST_TEST}
 
 def test_total_of_nothing_is_nothing() -> None:
     assert total([]) == 0
 """
 
-ACCEPTED = """\
-from shop.price import net, total
+TESTED_TAX = """\
 
 
-
-def test_h1() -> None:
-    assert net(10) == 10
-
-def test_net_without_tax_is_gross() -> None:
-    assert net(10) == 10
-
-
-def test_total_of_nothing_is_nothing() -> None:
-    assert total([]) == 0
+def test_net_is_what_the_tax_leaves() -> None:
+    assert net(10, 3) == 7
 """
 
+TESTED_TOTAL = """\
 
-def write_shop(root: Path) -> None:
-    for path, text in {"shop/__init__.py": "", "shop/price.py": PRICE, "tests/test_price.py": TESTS}.items():
+
+def test_total_adds_up() -> None:
+    assert total([1, 2, 3]) == 6
+"""
+
+REPLY = f"""\
+I add a test of the tax beside the one without, and one of a total that is not zero.
+
+FILE: tests/test_price.py
+<<<<<<< SEARCH
+{FIRST_TEST}=======
+{FIRST_TEST}{TESTED_TAX}>>>>>>> REPLACE
+
+FILE: tests/test_price.py
+<<<<<<< SEARCH
+=======
+{TESTED_TOTAL}>>>>>>> REPLACE
+"""
+
+FILES = {
+    "pyproject.toml": '[tool.pytest.ini_options]\npythonpath = ["."]\n',
+    "shop/__init__.py": "",
+    "shop/price.py": PRICE,
+    "tests/test_price.py": TESTS,
+}
+
+
+def write_files(root: Path) -> None:
+    for path, text in FILES.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text(text, encoding="utf-8", newline="\n")
 
 
-def play(scenario: Mapping[str, object], node: Path) -> Iterator[str]:
-    """What the driver says as it goes; it waits wherever the caller has not yet asked for the next line."""
+def read_files(root: Path) -> dict[str, str]:
+    return {path: (root / path).read_bytes().decode() for path in FILES}
+
+
+def play(scenario: Mapping[str, object], node: Path) -> Mapping[str, str]:
+    """What the driver reports after playing *scenario* to its end."""
     command = [node, HERE / "drive.mjs", json.dumps(scenario)]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as driver:
-        assert driver.stdin and driver.stdout and driver.stderr
-        for line in driver.stdout:
-            yield line.strip()
-            if line.strip() == "unsaved":
-                driver.stdin.write("go on\n")
-                driver.stdin.flush()
-        errors = driver.stderr.read()
-        assert driver.wait() == 0, f"{errors}\nScreenshots: {ARTIFACTS}"
+    driver = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SCENARIO_TIMEOUT_S)
+    assert driver.returncode == 0, f"{driver.stderr}\nSee the screenshots in {scenario['screenshots']}"
+    return json.loads(driver.stdout.splitlines()[-1])
 
 
 def test_a_hunk_accepted_by_code_action_is_in_the_buffer_and_once_saved_it_alone_is_on_disk(
-    machine: Path, chromium: str, playwright: Path, node: Path, start_code_server: StartCodeServer
+    machine: Path,
+    artifacts: Path,
+    chromium: str,
+    playwright: Path,
+    node: Path,
+    start_code_server: Callable[[Mapping[str, object], Mapping[str, str]], str],
 ) -> None:
     shop = machine / "shop"
-    write_shop(shop)
-    address = start_code_server(
-        {"rolecall.server.interpreter": sys.executable, "rolecall.tests.interpreter": sys.executable},
-        {},
-    )
-    scenario = {
-        "url": f"{address}/?folder={shop}",
-        "chromium": chromium,
-        "playwright": str(playwright),
-        "screenshots": str(ARTIFACTS),
-        "timeoutMs": STEP_TIMEOUT_MS,
-        "open": ["shop", "price.py"],
-        "hunks": ["p1/h1", "p1/h2"],
-        "accept": "p1/h1",
-        "hunkFile": "test_price.py",
-        "acceptedText": "test_h1",
-    }
-    test_file = shop / "tests" / "test_price.py"
-    for said in play(scenario, node):
-        if said == "unsaved":
-            assert test_file.read_text(encoding="utf-8") == TESTS
-    assert test_file.read_text(encoding="utf-8") == ACCEPTED
-    assert (shop / "shop" / "price.py").read_text(encoding="utf-8") == PRICE
+    write_files(shop)
+    with ChatServer([REPLY]) as model:
+        address = start_code_server(
+            {"rolecall.server.interpreter": sys.executable, "rolecall.tests.interpreter": sys.executable},
+            {"ROLECALL_BASE_URL": model.base_url, "ROLECALL_MODEL": MODEL},
+        )
+        report = play(
+            {
+                "url": f"{address}/?folder={shop}",
+                "chromium": chromium,
+                "playwright": str(playwright),
+                "screenshots": str(artifacts),
+                "timeoutMs": STEP_TIMEOUT_MS,
+                "open": ["shop", "price.py"],
+                "proposedIn": "test_price.py",
+                "proposedLines": ["test_net_is_what_the_tax_leaves", "test_total_adds_up"],
+                "acceptedLine": "test_net_is_what_the_tax_leaves",
+                "action": "Rolecall: accept h1",
+                "file": str(shop / "tests" / "test_price.py"),
+            },
+            node,
+        )
+    assert report["unsaved"] == TESTS
+    accepted = TESTS.replace(FIRST_TEST, FIRST_TEST + TESTED_TAX)
+    assert read_files(shop) == FILES | {"tests/test_price.py": accepted}

@@ -9,7 +9,8 @@ from lsprotocol import types
 
 from rolecall_server.lsp.arguments import find_proposal
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.review.rendering import render_proposal
+from rolecall_server.review.rendering import describe_hunk, hunk_diff, hunk_header, render_proposal
+from rolecall_server.review.shelf import Reviewed
 
 
 def show_proposal(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -26,4 +27,19 @@ def show_proposal(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str,
         ls.window_show_document(types.ShowDocumentParams(scratch.as_uri(), take_focus=True))
     else:
         ls.tell(f"the proposal is in {scratch}")
-    return {"proposalId": reviewed.proposal.id, "text": text}
+    return {"proposalId": reviewed.proposal.id, "text": text, "hunks": _hunks(reviewed)}
+
+
+def _hunks(reviewed: Reviewed) -> list[dict[str, Any]]:
+    return [
+        {
+            "hunkId": hunk.id,
+            "path": change.path,
+            "symbol": hunk.symbol,
+            "state": reviewed.states[hunk.id],
+            "needs": list(hunk.needs),
+            "title": describe_hunk(change, hunk),
+            "diff": [hunk_header(change, hunk), *hunk_diff(change, hunk)],
+        }
+        for change, hunk in reviewed.proposal.hunks()
+    ]

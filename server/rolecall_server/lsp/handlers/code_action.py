@@ -107,4 +107,4 @@ def _asked_for(action: types.CodeAction, only: Sequence[types.CodeActionKind | s
         return True
     kind = str(action.kind.value if isinstance(action.kind, types.CodeActionKind) else action.kind)
     wanted = [str(each.value if isinstance(each, types.CodeActionKind) else each) for each in only]
-    return any(each == "" or kind == each or kind.startswith(f"{each}.") for each in wanted)
+    return any(each in ("", kind) or kind.startswith(f"{each}.") for each in wanted)

@@ -39,7 +39,7 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     async def try_out(files: Mapping[str, str]) -> TestRun | NotRun:
         targets = affected_tests(desk.snapshot.with_changes(dict(files)), files)
         if not targets:
-            return NotRun("no test reaches the changed files")
+            return NotRun("No test reaches the changed files.")
         await trials.without_change(targets)
         return await trials.with_change(files, targets)
 

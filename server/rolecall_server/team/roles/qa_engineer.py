@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath
 
 from rolecall_analysis import is_test_path, tests_of
@@ -73,7 +73,7 @@ def _task(request: RunRequest, test_path: str, extends: bool, before: TestRun | 
     return "\n".join(lines)
 
 
-def _ranges(numbers: Sequence[int]) -> str:
+def _ranges(numbers: Collection[int]) -> str:
     """``1-3, 7`` for 1, 2, 3 and 7; the first ones where there are many."""
     runs: list[list[int]] = []
     for number in sorted(numbers)[:_MAX_LINES_NAMED]:

@@ -1,0 +1,65 @@
+# Each target sets up what it needs: Python 3.11 or later, git and make are all that must be there.
+SHELL := /bin/bash
+PYTHON ?= python3
+UV_VERSION := 0.13.8
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rolecall-dev
+
+UV := .tools/bin/uv
+RUN := $(UV) run --locked --no-sync
+LIBRARY := $(CACHE)/inflection-0.5.1.tar.gz
+
+export UV_PYTHON_DOWNLOADS := never
+export UV
+
+.PHONY: demo test test-fast test-e2e check format bench vsix clean system
+
+demo: .venv/ready $(LIBRARY)
+	@$(RUN) rolecall demo --library $(LIBRARY) $(ARGS)
+
+test: test-fast test-e2e
+
+test-fast: .venv/ready
+	$(RUN) pytest tests/analysis tests/server $(ARGS)
+
+test-e2e: .venv/ready $(LIBRARY) system
+	@scripts/install_code_server.sh
+	ROLECALL_TEST_LIBRARY=$(LIBRARY) $(RUN) pytest tests/e2e -rs $(ARGS)
+
+check: .venv/ready
+	$(RUN) ruff format --check .
+	$(RUN) ruff check .
+	$(RUN) pyright
+	$(RUN) lint-imports
+	$(RUN) python scripts/generate_client_settings.py --check
+
+format: .venv/ready
+	$(RUN) ruff format .
+	$(RUN) ruff check --fix .
+
+bench: .venv/ready
+	$(RUN) python benchmarks/run.py
+
+vsix: .venv/ready
+	@scripts/build_vsix.sh
+
+system:
+	@scripts/install_system_packages.sh
+
+clean:
+	rm -rf .venv .tools dist artifacts client-vscode/{dist,bundled,node_modules}
+
+.venv/ready: pyproject.toml uv.lock $(UV)
+	@$(UV) sync --locked --quiet --python "$$(command -v $(PYTHON))"
+	@touch $@
+
+$(UV):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rolecall needs Python 3.11 or later: make PYTHON=python3.12")'
+	@$(PYTHON) -m venv .tools || { echo "Python's venv module is missing (Debian: apt-get install python3-venv)."; exit 1; }
+	@.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+# The library of the demo and of the end-to-end tests, as its authors published it.
+$(LIBRARY): scripts/demo_library.txt | $(UV)
+	@mkdir -p $(@D)
+	@.tools/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary inflection \
+		--require-hashes --requirement $< --dest $(@D)
+	@touch $@

@@ -1,0 +1,222 @@
+"""`rolecall demo`: the main job on a copy of a small library, through a real server, hunk by hunk."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import difflib
+import os
+import sys
+import tarfile
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.prompt import Confirm
+from rich.text import Text
+
+from rolecall_server.errors import RolecallError
+from rolecall_server.sandbox import Interpreter, NotRun, find_interpreter, run_tests, shadow_workspace
+from rolecall_server.settings import read_settings
+from rolecall_server.workspace import Workspace
+
+RECORDING = Path(__file__).with_name("demo.jsonl")
+"""The conversation of a real model on inflection 0.5.1, replayed where no model is configured."""
+MODULE = "inflection/__init__.py"
+BRIEF = (
+    "Add a function `kebabize(word)` next to `dasherize`: it turns any of CamelCase, under_scored or spaced words "
+    "into lower-case words joined by dashes, so that `kebabize('DeviceType')`, `kebabize('device_type')` and "
+    "`kebabize('Device Type')` all give 'device-type'. Give it a docstring with examples like its neighbours, "
+    "and tests."
+)
+
+_STYLES = {"+": "green", "-": "red", "@": "cyan"}
+
+
+class Editor(Protocol):
+    """An editor a program can drive; the server's own headless one is handed in by `__main__`."""
+
+    async def start(self, root: Path, environ: Mapping[str, str], settings: Mapping[str, Any]) -> None: ...
+    async def stop(self) -> None: ...
+    def open(self, path: Path) -> str: ...
+    def save_all(self) -> None: ...
+    async def run(self, command: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]: ...
+    async def execute(self, command: str, arguments: Mapping[str, Any]) -> Mapping[str, Any]: ...
+    async def accept(self, arguments: Mapping[str, Any]) -> None: ...
+
+
+MakeEditor = Callable[[Callable[[str], None], Callable[[str], None]], Editor]
+
+
+def run_demo(arguments: argparse.Namespace, make_editor: MakeEditor) -> int:
+    """Run the demo on the library in ``arguments.library``; the exit code."""
+    screen = Console(highlight=False)
+    asks = sys.stdin.isatty() and not arguments.yes
+    with tempfile.TemporaryDirectory(prefix="rolecall-demo-") as scratch:
+        try:
+            return asyncio.run(_demo(screen, Path(scratch).resolve(), arguments.library, make_editor, asks))
+        except RolecallError as error:
+            screen.print(Text(f"{error.code}: {error}", "bold red"))
+            return 1
+        except KeyboardInterrupt:
+            screen.print("Stopped; the scratch folder is removed.")
+            return 130
+
+
+async def _demo(screen: Console, scratch: Path, library: Path, make_editor: MakeEditor, asks: bool) -> int:
+    root = _unpack(library, scratch)
+    environ = {**os.environ, "XDG_DATA_HOME": str(scratch / "data")}
+    settings, who = _settings()
+    screen.rule("Rolecall")
+    screen.print(f"Repository: a copy of {root.name} in {root}\nModel: {who}\n")
+    before = _texts(root)
+
+    def show_progress(message: str) -> None:
+        screen.print(Text(f"  … {message}", "dim"))
+
+    def show_message(message: str) -> None:
+        screen.print(Text(message, "bold"))
+
+    editor = make_editor(show_message, _without_repeats(show_progress))
+    await editor.start(root, environ, settings)
+    accepted: list[str] = []
+    try:
+        uri = editor.open(root / MODULE)
+        screen.rule("1. Generate tests for the current file")
+        accepted += await _propose_and_decide(screen, editor, "rolecall.tests.generate", {"uri": uri}, asks)
+        screen.rule(f"2. Implement: {BRIEF.partition(':')[0]}")
+        accepted += await _propose_and_decide(
+            screen, editor, "rolecall.brief.implement", {"uri": uri, "brief": BRIEF}, asks
+        )
+        editor.save_all()
+    finally:
+        await editor.stop()
+    screen.rule("3. What changed on disk")
+    exact = _compare(screen, before, _texts(root), accepted)
+    screen.rule("4. The repository's own tests")
+    green = await _run_tests(screen, root)
+    return 0 if exact and green and accepted else 1
+
+
+def _unpack(library: Path, scratch: Path) -> Path:
+    with tarfile.open(library) as archive:
+        archive.extractall(scratch, filter="data")
+    return next(path for path in sorted(scratch.iterdir()) if path.is_dir())
+
+
+def _settings() -> tuple[dict[str, Any], str]:
+    """The settings an editor would send, and who answers: the configured model, else the recording."""
+    tests = {"interpreter": sys.executable}
+    model = read_settings({}, os.environ)[0].model
+    if model.replay or model.name or model.base_url:
+        return {"tests": tests}, f"the configured one ({model.replay or model.name or model.base_url})"
+    return {"tests": tests, "model": {"replay": str(RECORDING)}}, (
+        "none is configured, so a recorded conversation with one is replayed. What it proposed is applied, "
+        "run and reviewed here and now."
+    )
+
+
+def _without_repeats(show: Callable[[str], None]) -> Callable[[str], None]:
+    """*show* for messages that say something new; growing counts are left out."""
+    last = ""
+
+    def show_new(message: str) -> None:
+        nonlocal last
+        kind = message.partition(" (")[0]
+        if kind != last:
+            last = kind
+            show(message)
+
+    return show_new
+
+
+async def _propose_and_decide(
+    screen: Console, editor: Editor, command: str, arguments: Mapping[str, Any], asks: bool
+) -> list[str]:
+    """Run a role, show its proposal, accept one hunk and reject another; the lines that were accepted, signed."""
+    ended = await editor.run(command, arguments)
+    proposal_id = ended.get("proposalId")
+    if proposal_id is None:
+        return []
+    shown = await editor.execute("rolecall.proposal.show", {"proposalId": proposal_id})
+    for line in str(shown["text"]).splitlines():
+        screen.print(Text(line, "italic" if line.startswith("#") else _STYLES.get(line[:1], "")), soft_wrap=True)
+    hunks: Sequence[Mapping[str, Any]] = shown["hunks"]
+    by_id = {hunk["hunkId"]: hunk for hunk in hunks}
+    accepted: list[str] = []
+    for hunk, accept in zip(_two_to_decide(hunks), (True, False), strict=False):
+        target = {"proposalId": proposal_id, "hunkId": hunk["hunkId"]}
+        if accept and _agreed(screen, f"Accept {hunk['hunkId']}, which {hunk['title']}?", asks):
+            await editor.accept(target)
+            for hunk_id in sorted({hunk["hunkId"], *_needs(by_id, hunk["hunkId"])}):
+                accepted += _signed_lines(by_id[hunk_id]["diff"])
+            screen.print(Text(f"Accepted {hunk['hunkId']}: {hunk['title']}", "bold green"))
+        elif not accept and _agreed(screen, f"Reject {hunk['hunkId']}, which {hunk['title']}?", asks):
+            await editor.execute("rolecall.hunk.reject", target)
+            screen.print(Text(f"Rejected {hunk['hunkId']}: {hunk['title']}", "bold red"))
+    return accepted
+
+
+def _two_to_decide(hunks: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """A hunk to accept and one to reject: the first, and the first other that it does not need."""
+    first = hunks[0]
+    needed = _needs({hunk["hunkId"]: hunk for hunk in hunks}, first["hunkId"])
+    others = [hunk for hunk in hunks[1:] if hunk["hunkId"] not in needed]
+    return [first, *others[:1]]
+
+
+def _needs(by_id: Mapping[str, Mapping[str, Any]], hunk_id: str) -> set[str]:
+    """The hunks that come along when *hunk_id* is accepted."""
+    found: set[str] = set()
+    queue = [hunk_id]
+    while queue:
+        for need in by_id[queue.pop()]["needs"]:
+            if need not in found:
+                found.add(need)
+                queue.append(need)
+    return found - {hunk_id}
+
+
+def _agreed(screen: Console, question: str, asks: bool) -> bool:
+    return Confirm.ask(question, console=screen, default=True) if asks else True
+
+
+def _texts(root: Path) -> dict[str, str]:
+    files = (path for path in root.rglob("*.py") if path.is_file())
+    return {path.relative_to(root).as_posix(): path.read_bytes().decode("utf-8") for path in files}
+
+
+def _compare(screen: Console, before: Mapping[str, str], after: Mapping[str, str], accepted: Sequence[str]) -> bool:
+    """Print how the files differ now; whether that is the accepted lines, all of them and nothing else."""
+    changed: list[str] = []
+    for path in sorted(after):
+        old, new = before.get(path, "").splitlines(), after[path].splitlines()
+        diff = list(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm=""))
+        for line in diff:
+            screen.print(Text(line, _STYLES.get(line[:1], "")), soft_wrap=True)
+        changed += _signed_lines(diff[2:])
+    exact = sorted(changed) == sorted(accepted)
+    verdict = "exactly the accepted lines" if exact else "NOT the accepted lines"
+    screen.print(Text(f"{len(changed)} changed lines on disk: {verdict}.", "bold green" if exact else "bold red"))
+    return exact
+
+
+def _signed_lines(diff: Sequence[str]) -> list[str]:
+    return [line for line in diff if line[:1] in ("+", "-")]
+
+
+async def _run_tests(screen: Console, root: Path) -> bool:
+    interpreter = find_interpreter(root, sys.executable, os.environ)
+    if not isinstance(interpreter, Interpreter):
+        screen.print(f"Not run: {interpreter.reason}")
+        return False
+    async with shadow_workspace(Workspace(root)) as shadow:
+        if isinstance(shadow, NotRun):
+            screen.print(f"Not run: {shadow.reason}")
+            return False
+        run = await run_tests(shadow, interpreter, timeout_s=120)
+    good = run.status == "ran" and not run.failed
+    screen.print(Text(f"{len(run.passed)} passed, {len(run.failed)} failed", "bold green" if good else "bold red"))
+    return good

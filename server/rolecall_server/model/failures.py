@@ -1,0 +1,106 @@
+"""Whatever the SDK throws, as one of our errors that says who acts next."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from typing import cast
+
+import httpx2
+import openai
+
+from rolecall_server.errors import ConnectionFailed, DeadlinePassed, ReplyMalformed, RequestRefused, RolecallError
+from rolecall_server.model.complaints import explain_complaint, read_complaint
+from rolecall_server.model.endpoint import Asked
+
+
+def explain(error: Exception, asked: Asked) -> RolecallError:
+    """*error* in our words; every exception has some, and the API key is in none."""
+    match error:
+        case RolecallError():
+            failure = error
+        case openai.APIStatusError():
+            retry_after = error.response.headers.get("retry-after", "")
+            complaint = read_complaint(error.body, asked.endpoint, error.status_code, retry_after)
+            failure = explain_complaint(complaint, asked)
+        case openai.APIConnectionError() | httpx2.RequestError():
+            failure = _explain_connection(error, asked)
+        case openai.APIError():
+            failure = explain_complaint(read_complaint(error.body or error.message, asked.endpoint), asked)
+        case UnicodeEncodeError():
+            failure = RequestRefused(
+                f"The request to {asked.label} holds text that is not valid Unicode ({error.reason}).",
+                "Look for broken characters in the brief and in the files it concerns.",
+            )
+        case _:
+            failure = ReplyMalformed(
+                f"{asked.label} answered with something that cannot be read ({type(error).__name__}).",
+                "Check that ROLECALL_BASE_URL is an OpenAI-compatible endpoint, and that nothing between you and it "
+                "answers in its place.",
+            )
+    return failure
+
+
+def late(asked: Asked) -> DeadlinePassed:
+    """The error for a reply that was not complete in time."""
+    return DeadlinePassed(
+        f"{asked.label} gave no complete reply within {asked.timeout_s:g} s.",
+        "Try again, choose a faster model, show it less (rolecall.model.contextTokens), "
+        "or allow more time (rolecall.model.timeoutSeconds).",
+    )
+
+
+def _explain_connection(error: Exception, asked: Asked) -> ConnectionFailed | DeadlinePassed:
+    address, why = asked.endpoint.address, _innermost_words(error)
+    if _led_to(error, httpx2.ConnectTimeout):
+        return ConnectionFailed(f"Nothing answers at {address}: no connection in time.", _how_to_connect(asked))
+    if _led_to(error, httpx2.TimeoutException):
+        return late(asked)
+    if _led_to(error, socket.gaierror):
+        return ConnectionFailed(
+            f"The host of {address} is not known.",
+            "Check the spelling of ROLECALL_BASE_URL (rolecall.model.baseUrl), and the network.",
+        )
+    if _led_to(error, ssl.SSLError):
+        return ConnectionFailed(
+            f"No secure connection to {address}: {why}.",
+            "A local server usually speaks http, not https; for a certificate of your own, set SSL_CERT_FILE.",
+        )
+    if _led_to(error, httpx2.ConnectError):
+        return ConnectionFailed(f"Nothing answers at {address}: {why}.", _how_to_connect(asked))
+    return ConnectionFailed(
+        f"The connection to {address} broke: {why}.",
+        "Try again; if it keeps happening, look at the endpoint's own log.",
+    )
+
+
+def _how_to_connect(asked: Asked) -> str:
+    if asked.endpoint.is_local:
+        return (
+            "Start the model's server (for Ollama: `ollama serve`), or check the port in ROLECALL_BASE_URL "
+            "(rolecall.model.baseUrl)."
+        )
+    return "Check ROLECALL_BASE_URL (rolecall.model.baseUrl), the network, and HTTPS_PROXY if you are behind a proxy."
+
+
+def _led_to(error: BaseException, kind: type[BaseException]) -> bool:
+    return any(isinstance(cause, kind) for cause in _causes(error))
+
+
+def _innermost_words(error: BaseException) -> str:
+    root = _causes(error)[-1]
+    words = root.strerror if isinstance(root, OSError) and root.strerror else str(root)
+    return words.rstrip(".") or type(root).__name__
+
+
+def _causes(error: BaseException) -> list[BaseException]:
+    """*error* and what led to it, outermost first; of a group of causes the first."""
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None and cause not in causes:
+        causes.append(cause)
+        if isinstance(cause, BaseExceptionGroup):
+            cause = cast("BaseExceptionGroup[BaseException]", cause).exceptions[0]
+        else:
+            cause = cause.__cause__ or cause.__context__
+    return causes

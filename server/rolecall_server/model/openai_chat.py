@@ -1,0 +1,199 @@
+"""A model behind any OpenAI-compatible endpoint, asked by streamed Chat Completions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing
+from typing import cast
+
+import httpx2
+import openai
+from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam, ChatCompletionStreamOptionsParam
+
+from rolecall_server.errors import ConnectionFailed, ReplyMalformed, UnknownModel
+from rolecall_server.model.client import ChatMessage, OnText, Reply
+from rolecall_server.model.complaints import quota_spent
+from rolecall_server.model.completion import Completion, Draft
+from rolecall_server.model.endpoint import Asked, Endpoint
+from rolecall_server.model.failures import explain, late
+
+MAX_BODY_BYTES = 64_000_000
+"""Of one response as it travels: room for a long reply of which each token comes in a chunk of its own."""
+
+_MAX_RETRIES = 2
+_CONNECT_TIMEOUT_S = 10.0
+_LAST_CHUNK_TIMEOUT_S = 2.0
+"""How long the token counts may follow a reply that is complete; some endpoints then forget to hang up."""
+_N_NAMES_SHOWN = 10
+
+_Stream = openai.AsyncStream[ChatCompletionChunk]
+
+
+class OpenAIChat:
+    """The client of one model at one endpoint.
+
+    The SDK retries what may pass (no connection, 408, 409, 429, 5xx) twice, all within *timeout_s*.
+    """
+
+    def __init__(self, endpoint: Endpoint, model: str, timeout_s: float) -> None:
+        self._asked = Asked(endpoint, model, timeout_s)
+        self._wants_usage = True
+        timeout = openai.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_TIMEOUT_S))
+        self._sdk = openai.AsyncOpenAI(
+            api_key=endpoint.api_key,
+            base_url=endpoint.base_url,
+            timeout=timeout,
+            max_retries=_MAX_RETRIES,
+            default_headers={"Accept-Encoding": "identity"},  # what is counted is what is read
+            http_client=openai.DefaultAsyncHttpxClient(
+                timeout=timeout, trust_env=not endpoint.is_local, event_hooks={"response": [self._guard]}
+            ),
+        )
+
+    @property
+    def label(self) -> str:
+        """Who answers: ``gpt-x at https://host/v1``."""
+        return self._asked.label
+
+    async def complete(self, messages: Sequence[ChatMessage], *, on_text: OnText | None = None) -> Reply:
+        """The answer to *messages*, whole; *on_text* is told the pieces as they come.
+
+        Raises:
+            RolecallError: one of the kinds under `UserMustAct`, `ProviderUnavailable` and `ReplyUnusable`.
+        """
+        draft = Draft(self.label)
+        deadline = asyncio.timeout(self._asked.timeout_s)
+        try:
+            async with deadline:
+                draft.source = await self._choose_model()
+                async with aclosing(self._pieces(messages, draft)) as pieces:
+                    async for piece in pieces:
+                        if piece and on_text is not None:
+                            on_text(piece)
+                        if draft.finish_reason:
+                            _hasten(deadline)
+        except TimeoutError:
+            if not deadline.expired():
+                raise
+            if not draft.finish_reason:
+                raise late(self._asked) from None
+        return draft.finish()
+
+    async def aclose(self) -> None:
+        """Close the connections."""
+        await self._sdk.close()
+
+    async def _choose_model(self) -> str:
+        """The label, after the only model on offer was taken where none was named."""
+        if not self._asked.model:
+            names = await self._offered()
+            if len(names) != 1:
+                raise _needs_choice(names, self._asked.endpoint)
+            self._asked = Asked(self._asked.endpoint, names[0], self._asked.timeout_s)
+        return self.label
+
+    async def _offered(self) -> list[str]:
+        """The names of the models the endpoint lists."""
+        try:
+            page = await self._sdk.models.list()
+            return sorted({str(model.id) for model in page.data})
+        except openai.NotFoundError:
+            return []
+        except openai.OpenAIError as error:
+            raise explain(error, self._asked) from None
+        except Exception as error:
+            raise explain(error, self._asked) from error
+
+    async def _pieces(self, messages: Sequence[ChatMessage], draft: Draft) -> AsyncGenerator[str]:
+        """The text of each chunk as it comes in and is taken into *draft*."""
+        try:
+            async with await self._open(messages) as stream:
+                async for completion in _completions(stream):
+                    yield draft.add(completion)
+        except openai.OpenAIError as error:  # without the cause: its text is the endpoint's, and may hold the key
+            failure = explain(error, self._asked)
+            if draft.n_characters and isinstance(failure, ConnectionFailed):
+                failure = draft.cut("the connection was lost")
+            raise failure from None
+        except Exception as error:
+            raise explain(error, self._asked) from error
+
+    async def _open(self, messages: Sequence[ChatMessage]) -> _Stream:
+        """The stream of the answer; an endpoint that refuses to count tokens is not asked to again."""
+        if self._wants_usage:
+            try:
+                return await self._create(messages, {"include_usage": True})
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if "stream_options" not in f"{error.message} {error.body}":
+                    raise
+                self._wants_usage = False
+        return await self._create(messages, openai.omit)
+
+    async def _create(
+        self, messages: Sequence[ChatMessage], stream_options: ChatCompletionStreamOptionsParam | openai.Omit
+    ) -> _Stream:
+        return await self._sdk.chat.completions.create(
+            model=self._asked.model,
+            messages=[
+                cast("ChatCompletionMessageParam", {"role": message.role, "content": message.text})
+                for message in messages
+            ],
+            stream=True,
+            stream_options=stream_options,
+        )
+
+    async def _guard(self, response: httpx2.Response) -> None:
+        """Bound what is read of *response*, and spare the retries of a spent quota."""
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Bounded(response.stream, self.label)
+        if response.status_code == 429:
+            await response.aread()
+            if quota_spent(response.text):
+                response.headers["x-should-retry"] = "false"
+
+
+async def _completions(stream: _Stream) -> AsyncIterator[Completion]:
+    """The chunks of *stream*, or the one completion of an endpoint that does not stream."""
+    content_type = stream.response.headers.get("content-type", "")
+    if "json" in content_type:
+        yield Completion.model_validate_json(await stream.response.aread())
+    elif "html" not in content_type:
+        async for chunk in stream:
+            yield Completion.model_validate(chunk)
+
+
+def _hasten(deadline: asyncio.Timeout) -> None:
+    soon = asyncio.get_running_loop().time() + _LAST_CHUNK_TIMEOUT_S
+    deadline.reschedule(min(soon, deadline.when() or soon))
+
+
+def _needs_choice(names: Sequence[str], endpoint: Endpoint) -> UnknownModel:
+    if not names:
+        return UnknownModel(
+            f"No model is named, and {endpoint.address} lists none.",
+            "Name one in ROLECALL_MODEL (rolecall.model.name); a local server may have to load one first.",
+        )
+    more = f" and {len(names) - _N_NAMES_SHOWN} more" if len(names) > _N_NAMES_SHOWN else ""
+    return UnknownModel(
+        f"{endpoint.address} offers {len(names)} models, and none is named: {', '.join(names[:_N_NAMES_SHOWN])}{more}.",
+        "Name one of them in ROLECALL_MODEL (rolecall.model.name).",
+    )
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A response body that ends in an error when it does not end by itself."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, source: str) -> None:
+        self._body, self._source = body, source
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        n_bytes = 0
+        async for chunk in self._body:
+            n_bytes += len(chunk)
+            if n_bytes > MAX_BODY_BYTES:
+                raise ReplyMalformed(f"{self._source} sent more than {MAX_BODY_BYTES:,} bytes and was stopped.")
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._body.aclose()

@@ -1,0 +1,112 @@
+"""A model that answers from a recording, and says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from difflib import SequenceMatcher, unified_diff
+from itertools import islice
+from pathlib import Path
+
+from rolecall_server.errors import ReplayMiss
+from rolecall_server.model.client import ChatMessage, OnText, Reply
+from rolecall_server.model.recording import Exchange, read_recording
+
+_N_DIFF_LINES = 8
+_MAX_LINE_CHARACTERS = 160
+
+Messages = Sequence[ChatMessage]
+
+
+class ReplayModel:
+    """Answers conversations that open exactly as a recorded one did, turn by turn.
+
+    What is said between the model's turns may differ: tracebacks and timings are another machine's.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Answer from the recording at *path*.
+
+        Raises:
+            FileRefused: it cannot be read, or is no recording.
+        """
+        self._path = path
+        self._exchanges = read_recording(path)
+
+    @property
+    def label(self) -> str:
+        """Which recording answers."""
+        return f"a replay of {self._path.name} (no model is asked)"
+
+    async def complete(self, messages: Messages, *, on_text: OnText | None = None) -> Reply:
+        """The recorded answer to *messages*.
+
+        Raises:
+            ReplayMiss: there is none; the text shows where the nearest recorded opening differs.
+        """
+        reply = find_reply(self._exchanges, messages)
+        if reply is None:
+            raise ReplayMiss(
+                f"{self._path.name} holds no answer to this conversation. {_miss(self._exchanges, messages)}"
+            )
+        if on_text is not None:
+            on_text(reply.text)
+        return reply
+
+    async def aclose(self) -> None:
+        """Nothing is held."""
+
+
+def find_reply(exchanges: Sequence[Exchange], messages: Messages) -> Reply | None:
+    """The recorded reply to *messages*: the same opening, the same number of turns of the model.
+
+    Among several the one whose model said the same before is taken, then the latest.
+    """
+    candidates = [
+        exchange
+        for exchange in exchanges
+        if _opening(exchange.messages) == _opening(messages)
+        and len(_answers(exchange.messages)) == len(_answers(messages))
+    ]
+    same_answers = [exchange for exchange in candidates if _answers(exchange.messages) == _answers(messages)]
+    return next((exchange.reply for exchange in reversed(same_answers or candidates)), None)
+
+
+def _opening(messages: Messages) -> tuple[ChatMessage, ...]:
+    """Everything before the model first speaks."""
+    first_answer = next((i for i, message in enumerate(messages) if message.role == "assistant"), len(messages))
+    return tuple(messages[:first_answer])
+
+
+def _answers(messages: Messages) -> tuple[str, ...]:
+    return tuple(message.text for message in messages if message.role == "assistant")
+
+
+def _miss(exchanges: Sequence[Exchange], messages: Messages) -> str:
+    """Why there is no answer, in a few lines."""
+    if not exchanges:
+        return "It is empty."
+    opening = _opening(messages)
+    n_turns = [len(_answers(exchange.messages)) for exchange in exchanges if _opening(exchange.messages) == opening]
+    if n_turns:
+        return f"It knows the opening, but not what comes after {len(_answers(messages))} answers."
+    asked = _lines(opening)
+    nearest = max(
+        (_lines(_opening(exchange.messages)) for exchange in exchanges), key=lambda one: _likeness(one, asked)
+    )
+    return "\n".join(["The nearest recorded opening (-) differs from this one (+):", *_differences(nearest, asked), ""])
+
+
+def _likeness(recorded: Sequence[str], asked: Sequence[str]) -> float:
+    return SequenceMatcher(None, recorded, asked, autojunk=False).ratio()
+
+
+def _differences(recorded: Sequence[str], asked: Sequence[str]) -> Iterator[str]:
+    diff = list(islice(unified_diff(recorded, asked, lineterm="", n=0), 2, None))
+    for line in diff[:_N_DIFF_LINES]:
+        yield line if len(line) <= _MAX_LINE_CHARACTERS else line[: _MAX_LINE_CHARACTERS - 2] + " …"
+    if len(diff) > _N_DIFF_LINES:
+        yield f"… and {len(diff) - _N_DIFF_LINES} more lines"
+
+
+def _lines(opening: Messages) -> list[str]:
+    return [line for message in opening for line in (f"[{message.role}]", *message.text.splitlines())]

@@ -1,0 +1,159 @@
+"""What the plugin in the tests' process told, turned into outcomes that are the same on each machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rolecall_server.sandbox.pytest_command import RunFolder
+from rolecall_server.sandbox.results import FileCoverage, Outcome, TestOutcome
+from rolecall_server.sandbox.shadow import Shadow
+
+MAX_REPORT_BYTES = 100_000_000
+"""More than any honest suite tells; what comes after is not read."""
+
+_WORST_LAST: tuple[Outcome, ...] = ("passed", "skipped", "xfailed", "xpassed", "error", "failed")
+_ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
+_LIBRARY = re.compile(r"[^\s'\"=:,(<]*/lib(?:64)?/python3\.\d+t?/(?:(?:site|dist)-packages/)?")
+_CLIMB = re.compile(r"(?:\.\./){2,}[^\s:'\",)]+")
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that was told of one session, complete or not."""
+
+    outcomes: tuple[TestOutcome, ...]
+    running: str
+    """The test that had begun and not ended, or empty."""
+    exit_code: int | None
+    """pytest's own; ``None`` when the session did not come to its end."""
+    coverage: dict[str, FileCoverage]
+    unmeasured: tuple[str, ...]
+    """Why coverage, or a file's, was not measured."""
+    foreign: tuple[str, ...]
+    """Modules that came from the workspace itself, not from the copy."""
+
+
+def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
+    """The report at *location*, its texts made *neutral*; what a crash or a test has garbled is passed over."""
+    phases: list[TestOutcome] = []
+    coverage: dict[str, FileCoverage] = {}
+    unmeasured: list[str] = []
+    foreign: list[str] = []
+    running = ""
+    exit_code: int | None = None
+    for record in _records(location):
+        with suppress(KeyError, TypeError, ValueError):
+            match record["kind"]:
+                case "start":
+                    running = str(record["test"])
+                case "report":
+                    phases.extend(_phase(record, neutral))
+                    running = "" if record["when"] == "teardown" else running
+                case "coverage":
+                    coverage[str(record["path"])] = _file_coverage(record)
+                case "unmeasured":
+                    unmeasured.append(neutral(record["reason"]))
+                case "foreign":
+                    foreign.extend(map(str, record["modules"]))
+                case "end":
+                    exit_code, running = int(record["exit_code"]), ""
+                case _:
+                    pass
+    return Report(_merge(phases), running, exit_code, coverage, tuple(unmeasured), tuple(foreign))
+
+
+def path_neutraliser(shadow: Shadow, folder: RunFolder) -> Callable[[str], str]:
+    """A function that takes the paths of this machine and this run out of a text.
+
+    What lies in the copy or in the workspace becomes relative to it, the run's own folders become ``~`` and
+    ``$TMPDIR``, libraries ``<python>``, and the addresses of objects are left out.
+    """
+    names = [
+        (folder.temporary, "$TMPDIR"),
+        (folder.home, "~"),
+        (shadow.root, ""),
+        (shadow.base, "$SANDBOX"),
+        (shadow.original, ""),
+    ]
+    patterns = [
+        (re.compile(rf"(?<![\w.-]){re.escape(str(place))}(?:(/)|(?![\w.-]))"), name)
+        for place, name in names
+        if len(place.parts) > 1
+    ]
+
+    def neutral(text: str) -> str:
+        text = _CLIMB.sub(lambda match: _absolute(match.group(), shadow.root), text)
+        text = _LIBRARY.sub("<python>/", text)
+        for pattern, name in patterns:
+            text = pattern.sub(lambda match, name=name: _named(name, match.group(1)), text)
+        return _ADDRESS.sub("at 0x...", text)
+
+    return neutral
+
+
+def _named(name: str, separator: str | None) -> str:
+    return f"{name}{separator or ''}" if name else ("" if separator else ".")
+
+
+def _absolute(climb: str, root: Path) -> str:
+    """A path that pytest wrote relative to the copy, as it is without climbing out of it."""
+    location = Path(os.path.normpath(root / climb))
+    return str(location) if location.exists() else climb
+
+
+def _records(location: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with location.open("rb") as stream:
+            told = stream.read(MAX_REPORT_BYTES)
+    except OSError:
+        return
+    for line in told.split(b"\n"):
+        with suppress(ValueError):
+            yield json.loads(line)
+
+
+def _merge(phases: Iterable[TestOutcome]) -> tuple[TestOutcome, ...]:
+    """One outcome for each test, from those of its phases: the worst one, and the time of all."""
+    tests: dict[str, TestOutcome] = {}
+    for phase in phases:
+        before = tests.get(phase.test_id, replace(phase, duration_s=0.0))
+        worse = max(before, phase, key=lambda outcome: _WORST_LAST.index(outcome.outcome))
+        tests[phase.test_id] = replace(worse, duration_s=before.duration_s + phase.duration_s)
+    return tuple(tests.values())
+
+
+def _phase(record: dict[str, Any], neutral: Callable[[str], str]) -> Iterator[TestOutcome]:
+    """How one phase of a test ended; nothing for what plugins add, such as a failure that is tried again."""
+    if record["outcome"] in ("passed", "failed", "skipped"):
+        yield TestOutcome(
+            test_id=neutral(record["test"]),
+            outcome=_outcome(record),
+            duration_s=float(record.get("duration_s", 0.0)),
+            message=neutral(record["message"]),
+            detail=neutral(record["detail"]),
+        )
+
+
+def _outcome(report: dict[str, Any]) -> Outcome:
+    if report["outcome"] == "failed":
+        return "failed" if report["when"] == "call" else "error"
+    if report.get("expected"):
+        return "xpassed" if report["outcome"] == "passed" else "xfailed"
+    return "skipped" if report["outcome"] == "skipped" else "passed"
+
+
+def _file_coverage(record: dict[str, Any]) -> FileCoverage:
+    return FileCoverage(
+        path=record["path"],
+        executed_lines=frozenset(record["executed"]),
+        missing_lines=frozenset(record["missing"]),
+        branches_total=record["branches_total"],
+        branches_covered=record["branches_covered"],
+    )

@@ -1,0 +1,344 @@
+"""Everything that goes wrong at an endpoint ends as one typed error that says what to do next."""
+
+from __future__ import annotations
+
+import re
+import socket
+import traceback
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import pytest
+from rolecall_server.errors import (
+    ConnectionFailed,
+    DeadlinePassed,
+    KeyRefused,
+    ProviderUnavailable,
+    RateLimited,
+    ReplyCut,
+    ReplyMalformed,
+    ReplyRefused,
+    RequestRefused,
+    RolecallError,
+    UnknownModel,
+)
+from rolecall_server.model import ChatMessage
+from rolecall_server.model.complaints import explain_complaint, read_complaint
+from rolecall_server.model.endpoint import Asked, Endpoint
+from rolecall_server.model.openai_chat import OpenAIChat
+from support.chat_server import (
+    ChatServer,
+    Turn,
+    breaks_off,
+    ends_without_finish,
+    fails,
+    floods,
+    floods_one_line,
+    hangs,
+    pings,
+    says,
+    sends_body,
+    sends_lines,
+    stalls_after,
+)
+
+KEY = "sk-secret-0123456789"
+QUESTION = (ChatMessage("user", "Well?"),)
+
+
+async def failure_of(endpoint: Endpoint, timeout_s: float = 5.0) -> RolecallError:
+    """The error that asking *endpoint* ends in."""
+    client = OpenAIChat(endpoint, "scripted-model", timeout_s)
+    try:
+        with pytest.raises(RolecallError) as caught:
+            await client.complete(QUESTION)
+        return caught.value
+    finally:
+        await client.aclose()
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What the endpoint does, and what comes of it."""
+
+    turn: Turn
+    error: type[RolecallError]
+    tells: str
+    """A pattern in the whole text."""
+    n_calls: int = 1
+    timeout_s: float = 5.0
+
+    @property
+    def name(self) -> str:
+        return re.sub(r"\W+", "-", f"{self.turn.name} {self.error.__name__} {self.tells}")
+
+
+LENGTH_CUT = says("half an ans", finish_reason="length")
+FILTERED = says("I will n", finish_reason="content_filter")
+REFUSED = sends_lines(
+    'data: {"choices": [{"delta": {"refusal": "I cannot help"}}]}',
+    'data: {"choices": [{"delta": {}, "finish_reason": "stop"}]}',
+)
+ERROR_IN_STREAM = sends_lines(
+    'data: {"choices": [{"delta": {"content": "so far"}}]}',
+    'data: {"error": {"message": "out of memory", "code": 500}}',
+)
+
+FAULTS = [
+    # refused
+    Fault(fails(401, "wrong key"), KeyRefused, "refused the API key.*wrong key.*OPENAI_API_KEY"),
+    Fault(fails(403, "not yours"), KeyRefused, "not yours"),
+    Fault(fails(400, "API key not valid."), KeyRefused, "OPENAI_API_KEY"),
+    Fault(fails(404, "no such thing"), UnknownModel, "no such thing.*ROLECALL_MODEL"),
+    Fault(fails(400, "x is not a valid model ID"), UnknownModel, "not a valid model"),
+    Fault(fails(400, "gone", "model_not_found"), UnknownModel, "gone"),
+    Fault(fails(400, "at most 4096 tokens", "context_length_exceeded"), RequestRefused, "4096.*contextTokens"),
+    Fault(fails(413, "large"), RequestRefused, "too long.*contextTokens"),
+    Fault(fails(422, "temperature is odd"), RequestRefused, "temperature is odd"),
+    Fault(fails(400, "not that", "content_filter"), ReplyRefused, "not that"),
+    # not now
+    Fault(fails(429, "slow down"), RateLimited, "slow down.*in a minute", n_calls=3),
+    Fault(fails(429, "later", headers={"retry-after": "300", "retry-after-ms": "300000"}), RateLimited, r"after \d\d"),
+    Fault(fails(429, "pay first", "insufficient_quota"), RateLimited, "pay first.*Waiting does not help"),
+    Fault(fails(402, "Insufficient Balance"), RateLimited, "Insufficient Balance.*billing"),
+    Fault(fails(408), ProviderUnavailable, "408", n_calls=3),
+    Fault(fails(409), ProviderUnavailable, "409", n_calls=3),
+    Fault(fails(500, "oops"), ProviderUnavailable, "500.*oops", n_calls=3),
+    Fault(sends_body("<html>Bad Gateway", status=502, content_type="text/html"), ProviderUnavailable, "web page", 3),
+    Fault(fails(503, "Loading model"), ProviderUnavailable, "Loading model", n_calls=3),
+    # late
+    Fault(hangs(), DeadlinePassed, "within 0.3 s.*timeoutSeconds", timeout_s=0.3),
+    Fault(stalls_after("hal"), DeadlinePassed, "within 0.3 s", timeout_s=0.3),
+    Fault(pings(), DeadlinePassed, "within 0.3 s", timeout_s=0.3),
+    Fault(says("slow", n_pieces=4, pause_s=0.2), DeadlinePassed, "within 0.3 s", timeout_s=0.3),
+    # not a chat completion
+    Fault(sends_body("<html>Log in", content_type="text/html"), ReplyMalformed, "no chat completion.*BASE_URL"),
+    Fault(sends_body("hello", content_type="text/plain"), ReplyMalformed, "no chat completion"),
+    Fault(sends_body(""), ReplyMalformed, "cannot be read"),
+    Fault(sends_body('{"choices": [{'), ReplyMalformed, "cannot be read"),
+    Fault(sends_body('{"choices": null}'), ReplyMalformed, "cannot be read"),
+    Fault(sends_body('{"detail": "hm"}'), ReplyMalformed, "cannot be read"),
+    Fault(sends_body("[" * 100_000), ReplyMalformed, "cannot be read"),
+    Fault(sends_body('"text"'), ReplyMalformed, "cannot be read"),
+    Fault(sends_lines('data: {"choices": [{"del'), ReplyMalformed, "cannot be read"),
+    Fault(sends_lines('data: {"choices": null}'), ReplyMalformed, "cannot be read"),
+    Fault(sends_lines('data: {"choices": [null]}'), ReplyMalformed, "cannot be read"),
+    Fault(sends_lines('data: {"choices": [{"delta": {"content": 5}}]}'), ReplyMalformed, "cannot be read"),
+    Fault(sends_lines("data: 5"), ReplyMalformed, "cannot be read"),
+    Fault(sends_lines("data: " + "[" * 100_000), ReplyMalformed, "cannot be read"),
+    Fault(sends_lines(), ReplyMalformed, "no chat completion"),
+    Fault(says(""), ReplyMalformed, "without any text.*stop"),
+    Fault(says(" \n"), ReplyMalformed, "without any text"),
+    Fault(says("", finish_reason="tool_calls"), ReplyMalformed, "tool_calls"),
+    Fault(floods(), ReplyMalformed, "more than 4,000,000 characters"),
+    Fault(floods_one_line(), ReplyMalformed, "more than 64,000,000 bytes", timeout_s=30),
+    # not to the end
+    Fault(ends_without_finish("hel"), ReplyCut, "after 3 characters.*ended before"),
+    Fault(breaks_off("hello"), ReplyCut, "after 5 characters.*connection was lost"),
+    Fault(breaks_off(), ConnectionFailed, "broke"),
+    Fault(LENGTH_CUT, ReplyCut, "length limit after 11 characters.*Ask for less"),
+    Fault(says("", finish_reason="length"), ReplyCut, "length limit"),
+    Fault(ERROR_IN_STREAM, ProviderUnavailable, "500.*out of memory"),
+    Fault(says("so f", finish_reason="error"), ReplyCut, "reported an error"),
+    # declined
+    Fault(REFUSED, ReplyRefused, "declined: I cannot help"),
+    Fault(FILTERED, ReplyRefused, "content filter"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+async def test_a_fault_of_the_endpoint_becomes_the_right_error(fault: Fault) -> None:
+    with ChatServer(fault.turn) as server:
+        error = await failure_of(Endpoint(server.base_url, KEY), fault.timeout_s)
+    assert type(error) is fault.error
+    assert re.search(fault.tells, str(error), re.DOTALL)
+    assert f"127.0.0.1:{server.port}" in error.what
+    assert error.next_step
+    assert len(server.asked) == fault.n_calls
+
+
+async def test_a_missing_key_is_told_apart_from_a_wrong_one() -> None:
+    with ChatServer(fails(401, "no auth")) as server:
+        error = await failure_of(Endpoint(server.base_url))
+    assert isinstance(error, KeyRefused)
+    assert "asks for an API key" in error.what
+    assert "Set OPENAI_API_KEY" in error.next_step
+
+
+async def test_an_address_that_lacks_its_version_is_suspected_when_nothing_is_there() -> None:
+    with ChatServer(fails(404)) as server:
+        error = await failure_of(Endpoint(server.base_url.removesuffix("/v1")))
+    assert isinstance(error, UnknownModel)
+    assert "usually ends with /v1" in error.next_step
+
+
+# Nobody there
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+async def test_a_refused_connection_says_to_start_the_local_server(host: str) -> None:
+    error = await failure_of(Endpoint(f"http://{host}:{free_port()}/v1"))
+    assert isinstance(error, ConnectionFailed)
+    assert "Nothing answers" in error.what
+    assert re.search(r"Start the model's server.*ROLECALL_BASE_URL", error.next_step)
+
+
+async def test_an_unknown_host_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    error = await failure_of(Endpoint("http://models.invalid/v1"), timeout_s=20)
+    assert isinstance(error, ConnectionFailed)
+    assert "host of http://models.invalid/v1 is not known" in error.what
+
+
+async def test_https_at_a_plain_port_is_told_as_a_failed_secure_connection() -> None:
+    with ChatServer("ok") as server:
+        error = await failure_of(Endpoint(server.base_url.replace("http:", "https:")))
+    assert isinstance(error, ConnectionFailed)
+    assert "No secure connection" in error.what
+    assert "http, not https" in error.next_step
+
+
+async def test_a_local_server_is_asked_without_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{free_port()}")
+    with ChatServer("ok") as server:
+        client = OpenAIChat(Endpoint(server.base_url), "scripted-model", 5)
+        assert (await client.complete(QUESTION)).text == "ok"
+        await client.aclose()
+
+
+async def test_text_that_is_no_unicode_is_refused_before_anything_is_sent() -> None:
+    with ChatServer("ok") as server:
+        client = OpenAIChat(Endpoint(server.base_url), "scripted-model", 5)
+        with pytest.raises(RequestRefused, match="not valid Unicode"):
+            await client.complete([ChatMessage("user", "half \ud800 a pair")])
+        await client.aclose()
+    assert not server.asked
+
+
+async def test_listing_the_models_fails_as_asking_one_does() -> None:
+    client = OpenAIChat(Endpoint(f"http://127.0.0.1:{free_port()}/v1"), "", 5)
+    with pytest.raises(ConnectionFailed, match="Nothing answers"):
+        await client.complete(QUESTION)
+    await client.aclose()
+
+
+# The key stays where it is
+
+
+@pytest.mark.parametrize(
+    "echo",
+    [
+        fails(401, f"Incorrect API key provided: {KEY}. " * 3),
+        fails(401, "x" * 290 + KEY),
+        fails(500, f"failed for {KEY}"),
+        sends_body(f'{{"choices": "{KEY}"}}'),
+        sends_body(f"Bearer {KEY}", status=400, content_type="text/plain"),
+        sends_lines(f'data: {{"error": {{"message": "no {KEY}"}}}}'),
+        sends_lines(f"data: {KEY}"),
+    ],
+    ids=lambda turn: turn.name,
+)
+async def test_a_key_that_the_endpoint_echoes_is_in_no_text_and_no_traceback(
+    echo: Turn, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO")
+    with ChatServer(echo) as server:
+        endpoint = Endpoint(server.base_url, KEY)
+        error = await failure_of(endpoint)
+    assert server.requests[0].headers["authorization"] == f"Bearer {KEY}"
+    told = "".join([str(error), repr(error), *traceback.format_exception(error), caplog.text, repr(endpoint)])
+    assert KEY[:8] not in told
+
+
+async def test_a_password_in_the_address_is_not_shown() -> None:
+    error = await failure_of(Endpoint(f"http://me:hunter2@127.0.0.1:{free_port()}/v1?token=t0k3n"))
+    assert "hunter2" not in str(error)
+    assert "t0k3n" not in str(error)
+    assert "127.0.0.1" in str(error)
+
+
+# What endpoints say, in the shapes that are about
+
+ASKED = Asked(Endpoint("http://localhost:8080/v1"), "m", 5)
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        ({"message": "m", "code": "c"}, "c", "m"),
+        ({"error": {"message": "m", "type": "t"}}, "t", "m"),
+        ({"error": "m"}, "", "m"),
+        ({"detail": [{"msg": "m", "loc": ["body"]}]}, "", "m"),
+        ([{"error": {"code": 400, "message": "m"}}], "400", "m"),
+        ("  several \n lines ", "", "several lines"),
+        ("<!doctype html><p>no", "", "a web page instead of an answer"),
+        ({"error": {"message": {"deep": 1}}}, "", ""),
+        ([], "", ""),
+        (None, "", ""),
+        (7, "", ""),
+    ],
+)
+def test_a_complaint_is_read_in_any_shape(body: object, code: str, said: str) -> None:
+    complaint = read_complaint(body, ASKED.endpoint, 400)
+    assert (complaint.code, complaint.said) == (code, said)
+
+
+def test_a_long_complaint_is_shortened() -> None:
+    assert len(read_complaint("word " * 1000, ASKED.endpoint, 400).said) <= 300
+
+
+@pytest.mark.parametrize(
+    ("body", "error"),
+    [
+        ({"message": "slow", "code": "rate_limit_exceeded"}, RateLimited),
+        ({"message": "slow", "code": 429}, RateLimited),
+        ({"message": "who", "code": "invalid_api_key"}, KeyRefused),
+        ({"message": "the request exceeds the available context size", "code": 400}, RequestRefused),
+        ({"message": "model is overloaded"}, ProviderUnavailable),
+    ],
+)
+def test_an_error_inside_a_stream_is_sorted_by_its_code(body: object, error: type[RolecallError]) -> None:
+    assert type(explain_complaint(read_complaint(body, ASKED.endpoint), ASKED)) is error
+
+
+@pytest.mark.parametrize(
+    ("status", "said", "error"),
+    [
+        (400, 'model "qwen" not found, try pulling it first', UnknownModel),
+        (400, "The model `gpt-x` does not exist or you do not have access to it.", UnknownModel),
+        (400, "No models loaded. Please load a model first.", UnknownModel),
+        (400, "This model's maximum context length is 8192 tokens, however you requested 9000.", RequestRefused),
+        (400, "the request exceeds the available context size (4096 tokens)", RequestRefused),
+        (400, "prompt is too long: 210000 tokens", RequestRefused),
+        (400, "Unsupported value: 'temperature' does not support 0.2 with this model.", RequestRefused),
+    ],
+)
+def test_a_refusal_without_a_code_is_sorted_by_its_words(status: int, said: str, error: type[RolecallError]) -> None:
+    assert type(explain_complaint(read_complaint(said, ASKED.endpoint, status), ASKED)) is error
+
+
+def test_an_hour_to_come_back_is_told_in_local_time() -> None:
+    in_five_minutes = datetime.now().astimezone() + timedelta(seconds=300)
+    error = explain_complaint(read_complaint("wait", ASKED.endpoint, 429, "300"), ASKED)
+    assert any(f"{in_five_minutes + timedelta(seconds=late):%H:%M:%S}" in error.next_step for late in range(3)), (
+        error.next_step
+    )
+
+
+def test_a_date_to_come_back_is_told_as_one() -> None:
+    error = explain_complaint(read_complaint("wait", ASKED.endpoint, 429, "Fri, 31 Dec 2100 12:00:00 GMT"), ASKED)
+    assert re.search(r"after 210[01]-\d\d-\d\d \d\d:\d\d", error.next_step)
+
+
+@pytest.mark.parametrize("header", ["", "soon", "nan", "-5", "inf", "1e300", "Fri, 99 Foo"])
+def test_an_odd_retry_after_header_breaks_nothing(header: str) -> None:
+    error = explain_complaint(read_complaint("wait", ASKED.endpoint, 429, header), ASKED)
+    assert "again" in error.next_step
