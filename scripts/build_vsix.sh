@@ -25,10 +25,9 @@ done
 rm -rf "$bundled"/libs/{bin,.lock,rolecall-*.dist-info/direct_url.json}
 cp client-vscode/launch.py "$bundled/"
 cp LICENSE client-vscode/
+scripts/check_client.sh
 
 cd client-vscode
-npm ci --silent
-npm run --silent typecheck
 npm run --silent build
 version=$(node -p 'JSON.parse(require("fs").readFileSync("package.json", "utf8")).version')
 target=$(node -p '`${process.platform}-${process.arch}`')

@@ -22,6 +22,10 @@ if [ "${1:-}" = --check ] && [ ! -d "$installed" ]; then
     echo "run scripts/install_code_server.sh" >&2
     exit 1
 fi
+if ! command -v chromium chromium-browser google-chrome >/dev/null; then
+    echo "code-server is left out, because there is no Chromium to show it" >&2
+    exit 0
+fi
 mkdir -p "$cache"
 
 # Two runs on one machine install once: the second waits here and finds the folder.

@@ -9,10 +9,10 @@ import { createInterface } from "node:readline";
 import { window, workspace } from "vscode";
 import type { LogOutputChannel } from "vscode";
 import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn } from "vscode-languageclient/node";
-import type { LanguageClientOptions, Middleware, StaticFeature } from "vscode-languageclient/node";
+import type { LanguageClientOptions, StaticFeature } from "vscode-languageclient/node";
 
 import type { Launch } from "./interpreter.ts";
-import { EXPERIMENTAL_CAPABILITIES, InputRequest, SERVER_COMMANDS } from "./protocol.ts";
+import { EXPERIMENTAL_CAPABILITIES, InputRequest, RunNotification, SERVER_COMMANDS } from "./protocol.ts";
 
 const START_TIMEOUT_MS = 60_000;
 const LAST_WORDS_TIMEOUT_MS = 1_000;
@@ -26,10 +26,10 @@ export interface RunningServer {
   stop(): Promise<void>;
 }
 
-/** What the server tells of itself while it runs. */
+/** What is heard of the server while it runs. */
 export interface Listener {
-  /** How many runs report progress at present. */
-  onProgress(runsAtWork: number): void;
+  /** A run began or ended; so many are at work now. */
+  onRun(runsAtWork: number): void;
   /** It ended without being asked to; called at most once. */
   onCrash(down: ServerDown): void;
 }
@@ -58,7 +58,6 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
   };
   const client = new LanguageClient("rolecall", "Rolecall", () => Promise.resolve(child), {
     ...options(log),
-    middleware: countProgress(listener),
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
       closed: () => {
@@ -71,6 +70,15 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
   client.onRequest(InputRequest, async ({ prompt, value }, token) => {
     const text = await window.showInputBox({ prompt, value: value ?? "", ignoreFocusOut: true }, token);
     return { text: text ?? null };
+  });
+  const runsAtWork = new Set<string>();
+  client.onNotification(RunNotification, ({ runId, state }) => {
+    if (state === "started") {
+      runsAtWork.add(runId);
+    } else {
+      runsAtWork.delete(runId);
+    }
+    listener.onRun(runsAtWork.size);
   });
 
   const deadline = setTimeout(() => child.kill(), START_TIMEOUT_MS);
@@ -121,21 +129,6 @@ function options(log: LogOutputChannel): LanguageClientOptions {
     diagnosticCollectionName: "rolecall",
     initializationFailedHandler: () => false,
     stdioOptions: { stdout: nothing, stderr: nothing },
-  };
-}
-
-function countProgress(listener: Listener): Middleware {
-  const tokens = new Set<string | number>();
-  return {
-    handleWorkDoneProgress(token, params, next) {
-      if (params.kind === "end") {
-        tokens.delete(token);
-      } else {
-        tokens.add(token);
-      }
-      listener.onProgress(tokens.size);
-      next(token, params);
-    },
   };
 }
 

@@ -1,6 +1,6 @@
 /** What Rolecall's server and this client say to each other beyond LSP; docs/protocol.md describes it. */
 
-import { RequestType } from "vscode-languageclient/node";
+import { NotificationType, RequestType } from "vscode-languageclient/node";
 import type { ClientCapabilities, Range } from "vscode-languageclient/node";
 
 /** The commands that the server executes, each with what it needs from the editor when called without arguments. */
@@ -37,5 +37,13 @@ export interface InputResult {
 
 /** Server to client: asks the developer for a line of text. */
 export const InputRequest = new RequestType<InputParams, InputResult, void>("rolecall/input");
+
+export interface RunParams {
+  readonly runId: string;
+  readonly state: "started" | "finished" | "failed" | "cancelled";
+}
+
+/** Server to client: a run began or ended. */
+export const RunNotification = new NotificationType<RunParams>("rolecall/run");
 
 export const EXPERIMENTAL_CAPABILITIES: ClientCapabilities["experimental"] = { rolecall: { input: true } };

@@ -39,7 +39,7 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
     const launch = await chooseLaunch(extensionPath);
     let ready = "";
     const server = await startServer(launch, log, {
-      onProgress: (runsAtWork) =>
+      onRun: (runsAtWork) =>
         status.show(runsAtWork > 0 ? { kind: "working" } : { kind: "ready", detail: ready }),
       onCrash,
     });

@@ -305,8 +305,8 @@ class ChatServer:
     """The endpoint; a context manager that listens while it is open."""
 
     script: Script
-    models: Sequence[str] = (MODEL,)
-    """What ``/models`` lists."""
+    models: Sequence[str] | None = (MODEL,)
+    """What ``/models`` lists; ``None``: there is no such path."""
     requests: list[Request] = field(default_factory=list)
     """Everything that came, in order, `GET` included."""
     disconnected: threading.Event = field(default_factory=threading.Event)
@@ -357,7 +357,7 @@ class ChatServer:
     def answer(self, wire: Wire) -> None:
         """Perform what the script says to this request."""
         path = wire.request.path
-        if path.endswith("/models"):
+        if path.endswith("/models") and self.models is not None:
             listed = [{"id": name, "object": "model", "created": 0, "owned_by": "tests"} for name in self.models]
             wire.respond_json(200, {"object": "list", "data": listed})
         elif path.endswith("/chat/completions"):

@@ -6,7 +6,7 @@ and is never left out; the rest is taken while it fits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -22,7 +22,6 @@ from rolecall_analysis import (
 )
 from rolecall_server.context.lexical import rank_files
 from rolecall_server.errors import FileRefused, RequestRefused
-from rolecall_server.model.client import estimate_tokens
 from rolecall_server.workspace import Workspace, read_text_file, split_lines
 
 Zoom = Literal["file", "body", "signature"]
@@ -62,6 +61,15 @@ class ContextItem:
 
 
 @dataclass(frozen=True)
+class View:
+    """What the pack is taken from."""
+
+    workspace: Workspace
+    snapshot: Snapshot
+    count_tokens: Callable[[str], int]
+
+
+@dataclass(frozen=True)
 class ContextPack:
     """Everything a model is shown, and what did not fit."""
 
@@ -75,17 +83,17 @@ class ContextPack:
         return sum(item.tokens for item in self.items)
 
 
-def pack(workspace: Workspace, snapshot: Snapshot, focus: Focus, budget_tokens: int) -> ContextPack:
+def pack(view: View, focus: Focus, budget_tokens: int) -> ContextPack:
     """What a role needs to see to work on *focus*, in at most *budget_tokens*.
 
     Raises:
         FileRefused: the file in focus cannot be read.
         RequestRefused: it does not fit the budget, not even the one definition in focus.
     """
-    first = list(_focus_items(workspace, snapshot, focus, budget_tokens))
+    first = list(_focus_items(view, focus, budget_tokens))
     items, left_out = list(first), list[ContextItem]()
     left = budget_tokens - sum(item.tokens for item in first)
-    for item in _unseen(_surroundings(workspace, snapshot, focus, int(left * _SHARE_OF_TESTS)), first):
+    for item in _unseen(_surroundings(view, focus, int(left * _SHARE_OF_TESTS)), first):
         if item.tokens <= left:
             items.append(item)
             left -= item.tokens
@@ -112,84 +120,84 @@ def _fence(text: str) -> str:
     return fence
 
 
-def _focus_items(workspace: Workspace, snapshot: Snapshot, focus: Focus, budget_tokens: int) -> Iterator[ContextItem]:
+def _focus_items(view: View, focus: Focus, budget_tokens: int) -> Iterator[ContextItem]:
     if not focus.path:
         return
-    whole = _whole_file(workspace, focus.path, "the file to work on")
+    whole = _whole_file(view, focus.path, "the file to work on")
     if whole.tokens <= budget_tokens * 0.7:
         yield whole
         return
-    definition = find_definition(snapshot, focus.path, focus.symbol) if focus.symbol else None
+    definition = find_definition(view.snapshot, focus.path, focus.symbol) if focus.symbol else None
     if definition is None:
         raise RequestRefused(
             f"{focus.path} takes about {whole.tokens:,} tokens, more than rolecall.model.contextTokens "
             f"({budget_tokens:,}) leaves for it.",
             "Choose one function or class in it, or raise that setting.",
         )
-    body = _body(workspace, definition, "what to work on")
+    body = _body(view, definition, "what to work on")
     if body.tokens > budget_tokens:
         raise RequestRefused(
             f"{focus.symbol} takes about {body.tokens:,} tokens, more than rolecall.model.contextTokens allows.",
             "Choose a smaller function, or raise that setting.",
         )
     yield body
-    outline = _outline(snapshot, focus.path, "the rest of that file")
+    outline = _outline(view, focus.path, "the rest of that file")
     if outline is not None and body.tokens + outline.tokens <= budget_tokens:
         yield outline
 
 
-def _surroundings(workspace: Workspace, snapshot: Snapshot, focus: Focus, tests_budget: int) -> Iterator[ContextItem]:
+def _surroundings(view: View, focus: Focus, tests_budget: int) -> Iterator[ContextItem]:
     if not focus.path:
-        ranked = rank_files(workspace, snapshot, focus.brief)
+        ranked = rank_files(view.workspace, view.snapshot, focus.brief)
         for path in ranked[:_MAX_SEARCHED_FILES]:
-            yield _whole_file(workspace, path, "its text matches the brief")
+            yield _whole_file(view, path, "its text matches the brief")
         for path in ranked[_MAX_SEARCHED_FILES:_MAX_OUTLINED_FILES]:
-            yield from _some(_outline(snapshot, path, "an outline"))
+            yield from _some(_outline(view, path, "an outline"))
         return
     if focus.test_path:
-        yield from _tests_shown(workspace, snapshot, focus.test_path, tests_budget)
-    definition = find_definition(snapshot, focus.path, focus.symbol) if focus.symbol else None
-    for used in uses(snapshot, focus.path, definition):
+        yield from _tests_shown(view, focus.test_path, tests_budget)
+    definition = find_definition(view.snapshot, focus.path, focus.symbol) if focus.symbol else None
+    for used in uses(view.snapshot, focus.path, definition):
         if used.path != focus.path:
-            yield _signature(used, "the file in focus uses it")
-    targets = [definition] if definition else [d for d in definitions_in(snapshot, focus.path) if d.kind != "variable"]
-    yield from _call_sites(workspace, snapshot, focus.path, targets)
-    for path in tests_of(snapshot, focus.path):
+            yield _signature(view, used, "the file in focus uses it")
+    targets = (
+        [definition] if definition else [d for d in definitions_in(view.snapshot, focus.path) if d.kind != "variable"]
+    )
+    yield from _call_sites(view, focus.path, targets)
+    for path in tests_of(view.snapshot, focus.path):
         if path != focus.test_path:
-            yield from _some(_outline(snapshot, path, "tests that import it"))
+            yield from _some(_outline(view, path, "tests that import it"))
 
 
-def _tests_shown(workspace: Workspace, snapshot: Snapshot, path: str, budget_tokens: int) -> Iterator[ContextItem]:
+def _tests_shown(view: View, path: str, budget_tokens: int) -> Iterator[ContextItem]:
     """The test file to extend: whole where it fits, else its beginning for the style and its outline."""
-    whole = _whole_file(workspace, path, "the test file to extend")
+    whole = _whole_file(view, path, "the test file to extend")
     if whole.tokens <= budget_tokens:
         yield whole
         return
     lines = split_lines(whole.text)
     kept, tokens = 0, 0
     while kept < len(lines) and tokens < budget_tokens // 2:
-        tokens += estimate_tokens(lines[kept])
+        tokens += view.count_tokens(lines[kept])
         kept += 1
     text = "".join(lines[:kept])
     yield ContextItem(
         path, f"the first {kept} of {len(lines)} lines of the test file to extend", "body", text, 1, tokens
     )
-    yield from _some(_outline(snapshot, path, "all it defines"))
+    yield from _some(_outline(view, path, "all it defines"))
 
 
-def _call_sites(
-    workspace: Workspace, snapshot: Snapshot, path: str, targets: Iterable[Definition]
-) -> Iterator[ContextItem]:
+def _call_sites(view: View, path: str, targets: Iterable[Definition]) -> Iterator[ContextItem]:
     """The lines around calls of *targets* from other files that are no tests."""
     seen: set[tuple[str, int]] = set()
     for target in targets:
-        for site in callers(snapshot, target):
+        for site in callers(view.snapshot, target):
             place = (site.path, site.call.span.start.line)
             if site.path == path or is_test_path(site.path) or place in seen or len(seen) >= _MAX_CALL_SITES:
                 continue
             seen.add(place)
             sure = "calls" if site.certain else "may call"
-            yield from _some(_lines_around(workspace, site.path, place[1], f"{sure} {target.qualified_name}"))
+            yield from _some(_lines_around(view, site.path, place[1], f"{sure} {target.qualified_name}"))
 
 
 def _unseen(items: Iterable[ContextItem], shown: Iterable[ContextItem]) -> Iterator[ContextItem]:
@@ -205,45 +213,45 @@ def _unseen(items: Iterable[ContextItem], shown: Iterable[ContextItem]) -> Itera
             yield item
 
 
-def _whole_file(workspace: Workspace, path: str, reason: str) -> ContextItem:
-    text = read_text_file(workspace, path).text
-    return ContextItem(path, reason, "file", text, 1, estimate_tokens(text))
+def _whole_file(view: View, path: str, reason: str) -> ContextItem:
+    text = read_text_file(view.workspace, path).text
+    return ContextItem(path, reason, "file", text, 1, view.count_tokens(text))
 
 
-def _body(workspace: Workspace, definition: Definition, reason: str) -> ContextItem:
-    lines = split_lines(read_text_file(workspace, definition.path).text)
+def _body(view: View, definition: Definition, reason: str) -> ContextItem:
+    lines = split_lines(read_text_file(view.workspace, definition.path).text)
     start, end = definition.span.start.line, definition.span.end.line + 1
     text = "".join(lines[start:end])
-    return ContextItem(definition.path, reason, "body", text, start + 1, estimate_tokens(text))
+    return ContextItem(definition.path, reason, "body", text, start + 1, view.count_tokens(text))
 
 
-def _signature(definition: Definition, reason: str) -> ContextItem:
+def _signature(view: View, definition: Definition, reason: str) -> ContextItem:
     text = definition.signature
     if definition.docstring:
         text += f'\n    """{definition.docstring.strip().splitlines()[0]}"""'
     line = definition.span.start.line + 1
-    return ContextItem(definition.path, reason, "signature", text, line, estimate_tokens(text))
+    return ContextItem(definition.path, reason, "signature", text, line, view.count_tokens(text))
 
 
-def _outline(snapshot: Snapshot, path: str, reason: str) -> ContextItem | None:
+def _outline(view: View, path: str, reason: str) -> ContextItem | None:
     """The signatures of everything *path* defines, or ``None`` where that is nothing."""
     lines = [
         "    " * definition.qualified_name.count(".") + definition.signature
-        for definition in definitions_in(snapshot, path)
+        for definition in definitions_in(view.snapshot, path)
         if definition.kind != "variable"
     ]
     text = "\n".join(lines)
-    return ContextItem(path, reason, "signature", text, 1, estimate_tokens(text)) if text else None
+    return ContextItem(path, reason, "signature", text, 1, view.count_tokens(text)) if text else None
 
 
-def _lines_around(workspace: Workspace, path: str, line: int, reason: str) -> ContextItem | None:
+def _lines_around(view: View, path: str, line: int, reason: str) -> ContextItem | None:
     try:
-        lines = split_lines(read_text_file(workspace, path).text)
+        lines = split_lines(read_text_file(view.workspace, path).text)
     except FileRefused:
         return None
     start = max(0, line - _CALL_SITE_LINES)
     text = "".join(lines[start : line + _CALL_SITE_LINES + 1])
-    return ContextItem(path, reason, "body", text, start + 1, estimate_tokens(text))
+    return ContextItem(path, reason, "body", text, start + 1, view.count_tokens(text))
 
 
 def _some(item: ContextItem | None) -> Iterator[ContextItem]:

@@ -14,7 +14,7 @@ from rolecall_server.craft.edit_blocks import Edited, Problem, apply_edit_blocks
 from rolecall_server.craft.feedback import describe_failures, describe_problems, describe_syntax
 from rolecall_server.craft.trial import new_failures
 from rolecall_server.errors import NoUsableEdit, RolecallError
-from rolecall_server.model.client import ChatMessage, ModelClient
+from rolecall_server.model import ChatMessage, ModelClient
 from rolecall_server.sandbox import NotRun, TestRun
 
 MAX_REPAIRS = 3

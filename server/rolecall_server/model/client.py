@@ -55,9 +55,11 @@ class ModelClient(Protocol):
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens *text* takes, rather too many than too few: a token for each 3.5 bytes of UTF-8.
+    """About how many tokens *text* takes: one for each 3.5 bytes of UTF-8. An estimate, no bound.
 
-    Source: English prose has about four characters a token in common byte-pair vocabularies, code a little less.
-    Bytes rather than characters because scripts outside ASCII take more tokens for each character.
+    Dense code (short names, many operators) may take a fifth more; an endpoint's own count is exact.
+
+    Source: OpenAI's rule of thumb, four characters a token in English, less some room. Bytes rather than characters
+    because scripts outside ASCII take more tokens for each character.
     """
     return math.ceil(len(text.encode("utf-8", "surrogatepass")) / _BYTES_PER_TOKEN)

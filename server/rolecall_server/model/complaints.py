@@ -49,7 +49,8 @@ class Complaint:
 
     def sentence(self, asked: Asked, what: str) -> str:
         """Who did *what*, and what was said."""
-        return f"{asked.label} {what} (status {self.status})" + (f": {self.said}" if self.said else ".")
+        said = f": {self.said}" if self.said else ""
+        return f"{asked.label} {what} (status {self.status}){said}".rstrip(".") + "."
 
 
 def read_complaint(body: object, endpoint: Endpoint, status: int | None = None, retry_after: str = "") -> Complaint:

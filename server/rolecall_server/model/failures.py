@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import socket
 import ssl
 from typing import cast
@@ -51,36 +52,27 @@ def late(asked: Asked) -> DeadlinePassed:
 
 
 def _explain_connection(error: Exception, asked: Asked) -> ConnectionFailed | DeadlinePassed:
-    address, why = asked.endpoint.address, _innermost_words(error)
-    if _led_to(error, httpx2.ConnectTimeout):
-        return ConnectionFailed(f"Nothing answers at {address}: no connection in time.", _how_to_connect(asked))
-    if _led_to(error, httpx2.TimeoutException):
+    if _led_to(error, httpx2.TimeoutException) and not _led_to(error, httpx2.ConnectTimeout):
         return late(asked)
     if _led_to(error, socket.gaierror):
-        return ConnectionFailed(
-            f"The host of {address} is not known.",
-            "Check the spelling of ROLECALL_BASE_URL (rolecall.model.baseUrl), and the network.",
-        )
-    if _led_to(error, ssl.SSLError):
-        return ConnectionFailed(
-            f"No secure connection to {address}: {why}.",
-            "A local server usually speaks http, not https; for a certificate of your own, set SSL_CERT_FILE.",
-        )
-    if _led_to(error, httpx2.ConnectError):
-        return ConnectionFailed(f"Nothing answers at {address}: {why}.", _how_to_connect(asked))
-    return ConnectionFailed(
-        f"The connection to {address} broke: {why}.",
-        "Try again; if it keeps happening, look at the endpoint's own log.",
-    )
+        why, next_step = "its host is not known", "Check the spelling of ROLECALL_BASE_URL, and the network."
+    elif _led_to(error, ssl.SSLError):
+        why = f"there is no secure connection, {_innermost_words(error)}"
+        next_step = "A local server usually speaks http, not https; for a certificate of your own, set SSL_CERT_FILE."
+    elif _led_to(error, httpx2.ConnectTimeout):
+        why, next_step = "nothing answers there in time", _how_to_connect(asked)
+    elif _led_to(error, httpx2.ConnectError):
+        why, next_step = f"nothing answers there ({_innermost_words(error)})", _how_to_connect(asked)
+    else:
+        why = f"the connection broke, {_innermost_words(error)}"
+        next_step = "Try again; if it keeps happening, look at the endpoint's own log."
+    return ConnectionFailed(f"{asked.label} cannot be reached: {asked.endpoint.redact(why)}.", next_step)
 
 
 def _how_to_connect(asked: Asked) -> str:
     if asked.endpoint.is_local:
-        return (
-            "Start the model's server (for Ollama: `ollama serve`), or check the port in ROLECALL_BASE_URL "
-            "(rolecall.model.baseUrl)."
-        )
-    return "Check ROLECALL_BASE_URL (rolecall.model.baseUrl), the network, and HTTPS_PROXY if you are behind a proxy."
+        return "Start the model's server (for Ollama: `ollama serve`), or check the port in ROLECALL_BASE_URL."
+    return "Check ROLECALL_BASE_URL, the network, and HTTPS_PROXY if you are behind a proxy."
 
 
 def _led_to(error: BaseException, kind: type[BaseException]) -> bool:
@@ -89,8 +81,10 @@ def _led_to(error: BaseException, kind: type[BaseException]) -> bool:
 
 def _innermost_words(error: BaseException) -> str:
     root = _causes(error)[-1]
+    if isinstance(root, ConnectionRefusedError):
+        return "connection refused"  # asyncio's own words name a tuple
     words = root.strerror if isinstance(root, OSError) and root.strerror else str(root)
-    return words.rstrip(".") or type(root).__name__
+    return re.sub(r" \(_ssl\.c:\d+\)", "", words).rstrip(".") or type(root).__name__
 
 
 def _causes(error: BaseException) -> list[BaseException]:

@@ -23,7 +23,7 @@ MAX_BODY_BYTES = 64_000_000
 
 _MAX_RETRIES = 2
 _CONNECT_TIMEOUT_S = 10.0
-_LAST_CHUNK_TIMEOUT_S = 2.0
+_LAST_CHUNK_TIMEOUT_S = 1.0
 """How long the token counts may follow a reply that is complete; some endpoints then forget to hang up."""
 _N_NAMES_SHOWN = 10
 

@@ -103,14 +103,14 @@ def _changes(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int,
 
 
 def _definitions_apart(
-    change: tuple[int, int, int, int], old: Sequence[str], new: Sequence[str], starts: Sequence[int]
+    change: tuple[int, int, int, int], old: Sequence[str], new: Sequence[str], starts: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[int, int, int, int]]:
     """*change* cut where a top-level definition starts in what it adds.
 
     What it removes goes with the piece that is most like it; the pieces before and after only add.
     """
     old_start, old_end, new_start, new_end = change
-    cuts = [line for line in starts if new_start < line < new_end]
+    cuts = [line for line, own_line in starts if new_start < line and own_line < new_end]
     pieces = list(zip([new_start, *cuts], [*cuts, new_end], strict=True))
     removed = "".join(old[old_start:old_end])
     likeness = [SequenceMatcher(None, removed, "".join(new[a:b]), autojunk=False).ratio() for a, b in pieces if cuts]
@@ -144,15 +144,15 @@ def _facts(path: str, text: str) -> FileFacts:
     return facts_of(path, text) if is_python(path) else FileFacts(path)
 
 
-def _first_lines(facts: FileFacts, lines: Sequence[str]) -> list[int]:
-    """Where each top-level class and function begins, the blank lines and comments above it included."""
-    starts: list[int] = []
+def _first_lines(facts: FileFacts, lines: Sequence[str]) -> list[tuple[int, int]]:
+    """Where each top-level class and function begins: with the blank lines and comments above it, and by itself."""
+    starts: list[tuple[int, int]] = []
     for definition in facts.definitions:
         if not definition.scope and definition.kind in ("class", "function"):
             line = definition.span.start.line
             while line > 0 and (not lines[line - 1].strip() or lines[line - 1].startswith("#")):
                 line -= 1
-            starts.append(line)
+            starts.append((line, definition.span.start.line))
     return starts
 
 

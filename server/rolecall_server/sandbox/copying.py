@@ -38,10 +38,10 @@ class CopyStopped(Exception):
     """Nobody waits for the copy any more."""
 
 
-def copy_tree(source: Path, target: Path, limits: CopyLimits, stop: threading.Event) -> NotRun | None:
+def copy_tree(source: Path, target: Path, omit: Path, limits: CopyLimits, stop: threading.Event) -> NotRun | None:
     """Copies what belongs to the repository at *source* into the empty folder *target*; why not, if it did not.
 
-    Both are absolute with links resolved. Files keep their times and permissions, and the owner may write them.
+    *omit* is left out, which holds the copy and may lie in the repository. All are absolute with links resolved. Files keep their times and permissions, and the owner may write them.
     What cannot be read, or vanishes meanwhile, is left out.
 
     Raises:
@@ -49,7 +49,7 @@ def copy_tree(source: Path, target: Path, limits: CopyLimits, stop: threading.Ev
         OSError: *source* cannot be listed, or *target* not be written (a full disk).
     """
     files = size_bytes = 0
-    for entry in _entries(source, target):
+    for entry in _entries(source, omit):
         if stop.is_set():
             raise CopyStopped
         copy = target / os.path.relpath(entry.path, source)
@@ -66,13 +66,12 @@ def copy_tree(source: Path, target: Path, limits: CopyLimits, stop: threading.Ev
     return None
 
 
-def _entries(source: Path, target: Path) -> Iterator[os.DirEntry[str]]:
+def _entries(source: Path, omit: Path) -> Iterator[os.DirEntry[str]]:
     """What belongs to the repository, each folder before what it holds."""
     pending = list(os.scandir(source))
     while pending:
         entry = pending.pop()
-        # The copy may lie inside what is copied, when a workspace holds the folder for temporary files.
-        if entry.name in _LEFT_OUT or target.is_relative_to(entry.path):
+        if entry.name in _LEFT_OUT or entry.path == str(omit):
             continue
         if entry.is_symlink() or not entry.is_dir():
             yield entry

@@ -51,11 +51,15 @@ class Shadow:
         """
         self._put_back()
         locations = {path: self._locate(path) for path in files}
-        for path, text in files.items():
-            location = locations[path]
-            before = location.read_bytes() if location.is_file() else None
-            self._written.setdefault(location, before)
-            self._replace(path, location, None if text is None else encode(text, before))
+        try:
+            for path, text in files.items():
+                location = locations[path]
+                before = location.read_bytes() if location.is_file() else None
+                self._written.setdefault(location, before)
+                self._replace(path, location, None if text is None else encode(text, before))
+        except FileRefused:
+            self._put_back()
+            raise
 
     def _locate(self, path: str) -> Path:
         if not path or "\0" in path or PurePosixPath(path).is_absolute():
@@ -135,7 +139,7 @@ def _copy(base: Path, workspace: Workspace, limits: CopyLimits, stop: threading.
     try:
         root.mkdir(parents=True)
         shadow.scratch.mkdir()
-        if (too_large := copy_tree(workspace.root, root, limits, stop)) is not None:
+        if (too_large := copy_tree(workspace.root, root, base, limits, stop)) is not None:
             return too_large
         shadow.write({path: text for path, text in workspace.buffers.items() if _belongs(path, shadow)})
     except OSError as error:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rolecall_server.context import Focus, pack, render
+from rolecall_server.context import Focus, View, pack, render
 from rolecall_server.craft.attempts import EDIT_FORMAT
-from rolecall_server.model.client import ChatMessage
+from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.team.request import Desk
 
 
@@ -15,7 +15,8 @@ def open_conversation(profile: Path, desk: Desk, focus: Focus, task: str) -> tup
 
     The task stands last, so that the long part before it is the same from one call to the next.
     """
-    shown = render(pack(desk.workspace, desk.snapshot, focus, desk.settings.model.context_tokens))
+    view = View(desk.workspace, desk.snapshot, estimate_tokens)
+    shown = render(pack(view, focus, desk.settings.model.context_tokens))
     parts = [f"# The repository, as far as it concerns you\n\n{shown}" if shown else "", f"# Your task\n\n{task}"]
     return (
         ChatMessage("system", f"{profile.read_text(encoding='utf-8')}\n# How to answer\n\n{EDIT_FORMAT}"),

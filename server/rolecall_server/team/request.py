@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from rolecall_analysis import Snapshot
 from rolecall_server.craft.trial import Bench
-from rolecall_server.model.client import ModelClient
+from rolecall_server.model import ModelClient
 from rolecall_server.settings import Settings
 from rolecall_server.workspace import Workspace
 

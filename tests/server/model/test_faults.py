@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 import socket
 import traceback
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+import httpx2
+import openai
 import pytest
+from hypothesis import given, settings
+from hypothesis.strategies import (
+    SearchStrategy,
+    booleans,
+    dictionaries,
+    integers,
+    lists,
+    none,
+    recursive,
+    sampled_from,
+    text,
+)
+
 from rolecall_server.errors import (
     ConnectionFailed,
     DeadlinePassed,
@@ -22,9 +39,10 @@ from rolecall_server.errors import (
     RolecallError,
     UnknownModel,
 )
-from rolecall_server.model import ChatMessage
+from rolecall_server.model import ChatMessage, Reply
 from rolecall_server.model.complaints import explain_complaint, read_complaint
 from rolecall_server.model.endpoint import Asked, Endpoint
+from rolecall_server.model.failures import explain
 from rolecall_server.model.openai_chat import OpenAIChat
 from support.chat_server import (
     ChatServer,
@@ -42,7 +60,15 @@ from support.chat_server import (
     stalls_after,
 )
 
+
+def objects(values: SearchStrategy[object]) -> SearchStrategy[object]:
+    """JSON objects that look much like chunks."""
+    names = ["choices", "delta", "message", "content", "finish_reason", "error", "usage", "prompt_tokens", "code"]
+    return dictionaries(sampled_from(names), values)
+
+
 KEY = "sk-secret-0123456789"
+ASKED = Asked(Endpoint("http://localhost:8080/v1"), "m", 5)
 QUESTION = (ChatMessage("user", "Well?"),)
 
 
@@ -152,9 +178,25 @@ async def test_a_fault_of_the_endpoint_becomes_the_right_error(fault: Fault) -> 
         error = await failure_of(Endpoint(server.base_url, KEY), fault.timeout_s)
     assert type(error) is fault.error
     assert re.search(fault.tells, str(error), re.DOTALL)
-    assert f"127.0.0.1:{server.port}" in error.what
+    assert f"scripted-model at {server.base_url}" in error.what
     assert error.next_step
     assert len(server.asked) == fault.n_calls
+
+
+@settings(max_examples=40, deadline=None)
+@given(chunk=recursive(none() | booleans() | integers() | text(), lambda inner: lists(inner) | objects(inner)))
+def test_whatever_json_a_chunk_is_the_call_ends_in_a_reply_or_a_typed_error(chunk: object) -> None:
+    async def ask(endpoint: Endpoint) -> object:
+        client = OpenAIChat(endpoint, "scripted-model", 5)
+        try:
+            return await client.complete(QUESTION)
+        except RolecallError as error:
+            return error
+        finally:
+            await client.aclose()
+
+    with ChatServer(sends_lines(f"data: {json.dumps(chunk)}")) as server:
+        assert isinstance(asyncio.run(ask(Endpoint(server.base_url))), Reply | RolecallError)
 
 
 async def test_a_missing_key_is_told_apart_from_a_wrong_one() -> None:
@@ -185,7 +227,7 @@ def free_port() -> int:
 async def test_a_refused_connection_says_to_start_the_local_server(host: str) -> None:
     error = await failure_of(Endpoint(f"http://{host}:{free_port()}/v1"))
     assert isinstance(error, ConnectionFailed)
-    assert "Nothing answers" in error.what
+    assert "nothing answers there (connection refused)" in error.what
     assert re.search(r"Start the model's server.*ROLECALL_BASE_URL", error.next_step)
 
 
@@ -195,15 +237,23 @@ async def test_an_unknown_host_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -
         monkeypatch.delenv(name.lower(), raising=False)
     error = await failure_of(Endpoint("http://models.invalid/v1"), timeout_s=20)
     assert isinstance(error, ConnectionFailed)
-    assert "host of http://models.invalid/v1 is not known" in error.what
+    assert "http://models.invalid/v1 cannot be reached: its host is not known" in error.what
 
 
 async def test_https_at_a_plain_port_is_told_as_a_failed_secure_connection() -> None:
     with ChatServer("ok") as server:
         error = await failure_of(Endpoint(server.base_url.replace("http:", "https:")))
     assert isinstance(error, ConnectionFailed)
-    assert "No secure connection" in error.what
+    assert "no secure connection" in error.what
     assert "http, not https" in error.next_step
+
+
+def test_a_host_that_never_accepts_a_connection_is_not_taken_for_a_slow_model() -> None:
+    error = openai.APITimeoutError(httpx2.Request("POST", "http://192.0.2.1/v1"))
+    error.__cause__ = httpx2.ConnectTimeout("")
+    assert isinstance(explain(error, ASKED), ConnectionFailed)
+    error.__cause__ = httpx2.ReadTimeout("")
+    assert isinstance(explain(error, ASKED), DeadlinePassed)
 
 
 async def test_a_local_server_is_asked_without_the_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -225,7 +275,7 @@ async def test_text_that_is_no_unicode_is_refused_before_anything_is_sent() -> N
 
 async def test_listing_the_models_fails_as_asking_one_does() -> None:
     client = OpenAIChat(Endpoint(f"http://127.0.0.1:{free_port()}/v1"), "", 5)
-    with pytest.raises(ConnectionFailed, match="Nothing answers"):
+    with pytest.raises(ConnectionFailed, match="nothing answers"):
         await client.complete(QUESTION)
     await client.aclose()
 
@@ -249,7 +299,7 @@ async def test_listing_the_models_fails_as_asking_one_does() -> None:
 async def test_a_key_that_the_endpoint_echoes_is_in_no_text_and_no_traceback(
     echo: Turn, caplog: pytest.LogCaptureFixture
 ) -> None:
-    caplog.set_level("INFO")
+    caplog.set_level("DEBUG")
     with ChatServer(echo) as server:
         endpoint = Endpoint(server.base_url, KEY)
         error = await failure_of(endpoint)
@@ -266,8 +316,6 @@ async def test_a_password_in_the_address_is_not_shown() -> None:
 
 
 # What endpoints say, in the shapes that are about
-
-ASKED = Asked(Endpoint("http://localhost:8080/v1"), "m", 5)
 
 
 @pytest.mark.parametrize(
@@ -342,3 +390,8 @@ def test_a_date_to_come_back_is_told_as_one() -> None:
 def test_an_odd_retry_after_header_breaks_nothing(header: str) -> None:
     error = explain_complaint(read_complaint("wait", ASKED.endpoint, 429, header), ASKED)
     assert "again" in error.next_step
+
+
+def test_nobody_is_told_to_come_back_in_the_past() -> None:
+    error = explain_complaint(read_complaint("wait", ASKED.endpoint, 429, "-200000"), ASKED)
+    assert not re.search(r"\d{4}-\d\d", error.next_step)

@@ -7,6 +7,7 @@ import threading
 from collections.abc import AsyncIterator, Callable
 
 import pytest
+
 from rolecall_server.errors import ReplyMalformed, UnknownModel
 from rolecall_server.model import ChatMessage
 from rolecall_server.model.endpoint import Endpoint
@@ -103,7 +104,10 @@ async def test_an_endpoint_that_does_not_stream_is_understood(connect: Connect) 
 
 
 async def test_a_complete_reply_counts_although_the_endpoint_never_hangs_up(connect: Connect) -> None:
-    assert await ask(connect, never_hangs_up("complete")) == "complete"
+    with ChatServer(never_hangs_up("complete")) as server:
+        async with asyncio.timeout(30):
+            reply = await connect(server, timeout_s=60).complete(CONVERSATION)
+    assert reply.text == "complete"
 
 
 async def test_the_halves_of_an_emoji_in_two_chunks_become_one(connect: Connect) -> None:
@@ -112,6 +116,11 @@ async def test_the_halves_of_an_emoji_in_two_chunks_become_one(connect: Connect)
         r'data: {"choices": [{"delta": {"content": "\ude00 b"}, "finish_reason": "stop"}]}',
     )
     assert await ask(connect, halves) == "a \N{GRINNING FACE} b"
+
+
+async def test_half_an_emoji_is_replaced_so_that_the_reply_can_be_written(connect: Connect) -> None:
+    half = sends_lines(r'data: {"choices": [{"delta": {"content": "a \ud83d b"}, "finish_reason": "stop"}]}')
+    assert await ask(connect, half) == "a \N{REPLACEMENT CHARACTER} b"
 
 
 async def test_chunks_without_choices_or_text_are_passed_over(connect: Connect) -> None:
@@ -149,8 +158,9 @@ async def test_several_models_on_offer_are_named_up_to_ten(connect: Connect) -> 
     assert not server.asked
 
 
-async def test_no_model_on_offer_is_told_with_how_to_name_one(connect: Connect) -> None:
-    with ChatServer("ok", models=[]) as server, pytest.raises(UnknownModel, match=r"lists none.*ROLECALL_MODEL"):
+@pytest.mark.parametrize("models", [[], None], ids=["an empty list", "no list"])
+async def test_no_model_on_offer_is_told_with_how_to_name_one(connect: Connect, models: list[str] | None) -> None:
+    with ChatServer("ok", models=models) as server, pytest.raises(UnknownModel, match=r"lists none.*ROLECALL_MODEL"):
         await connect(server, model="").complete(CONVERSATION)
 
 

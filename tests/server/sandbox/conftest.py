@@ -1,0 +1,98 @@
+"""Small workspaces written from strings, and small environments that hold as much as a test wants."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from rolecall_server.sandbox import Interpreter, Shadow, TestRun, run_tests, shadow_workspace
+from rolecall_server.workspace import Workspace
+from support.fixture import parse_fixture
+
+PYTEST_ALONE = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
+"""What pytest needs of an environment, and no coverage with it."""
+
+DEADLINE_S = 60.0
+"""Long enough for the slowest machine; no test waits for it when all is well."""
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder for temporary files of this test's own, so that it can see that nothing is left there."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(folder))
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """The folder that `workspace_of` opens."""
+    folder = (tmp_path / "project").resolve()
+    folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def workspace_of(root: Path) -> Callable[..., Workspace]:
+    """Writes the files of a text and opens their folder, with *buffers* unsaved."""
+
+    def write(text: str, buffers: Mapping[str, str] | None = None) -> Workspace:
+        parse_fixture(text).write_to(root)
+        return Workspace(root, dict(buffers or {}))
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def ours() -> Interpreter:
+    """The interpreter of these tests: it has pytest and coverage."""
+    return Interpreter(Path(sys.executable), "test")
+
+
+@pytest.fixture(scope="session")
+def make_environment() -> Callable[..., Path]:
+    """Makes a virtual environment with links to *packages* of ours, and says where its packages lie."""
+
+    def make(folder: Path, packages: Sequence[str] = ()) -> Path:
+        subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+        (site,) = folder.glob("lib/python*/site-packages")
+        for package in packages:
+            (site / package).symlink_to(Path(sysconfig.get_path("purelib"), package))
+        return site
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def lean(make_environment: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
+    """An interpreter that has pytest and no coverage."""
+    folder = tmp_path_factory.mktemp("environment") / "alone"
+    make_environment(folder, PYTEST_ALONE)
+    return Interpreter(folder / "bin" / "python", "test")
+
+
+@pytest.fixture
+def run_in_copy(ours: Interpreter) -> Callable[..., object]:
+    """Runs the tests of a workspace in a copy of it."""
+
+    async def run(
+        workspace: Workspace,
+        targets: Sequence[str] = (),
+        measure: Sequence[str] = (),
+        *,
+        interpreter: Interpreter = ours,
+        proposal: Mapping[str, str | None] | None = None,
+        timeout_s: float = DEADLINE_S,
+    ) -> TestRun:
+        async with shadow_workspace(workspace) as shadow:
+            assert isinstance(shadow, Shadow)
+            shadow.write(proposal or {})
+            return await run_tests(shadow, interpreter, targets, measure, timeout_s=timeout_s)
+
+    return run

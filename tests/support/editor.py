@@ -1,0 +1,300 @@
+"""An editor for tests: pytest-lsp's client, which also applies edits, as an editor does, and never saves by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+from lsprotocol import types
+from pytest_lsp import LanguageClient
+
+Encoding = types.PositionEncodingKind
+
+TIMEOUT_S = 30.0
+
+
+def capabilities(
+    *, encodings: Sequence[Encoding] = (Encoding.Utf16,), document_changes: bool = True, rolecall: bool = True
+) -> types.ClientCapabilities:
+    """What a capable editor announces."""
+    operations = [types.ResourceOperationKind.Create] if document_changes else None
+    return types.ClientCapabilities(
+        general=types.GeneralClientCapabilities(position_encodings=list(encodings)),
+        window=types.WindowClientCapabilities(work_done_progress=True),
+        text_document=types.TextDocumentClientCapabilities(
+            code_action=types.CodeActionClientCapabilities(
+                code_action_literal_support=types.ClientCodeActionLiteralOptions(
+                    code_action_kind=types.ClientCodeActionKindOptions(
+                        [types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]
+                    )
+                )
+            ),
+            publish_diagnostics=types.PublishDiagnosticsClientCapabilities(data_support=True),
+        ),
+        workspace=types.WorkspaceClientCapabilities(
+            apply_edit=True,
+            execute_command=types.ExecuteCommandClientCapabilities(),
+            workspace_edit=types.WorkspaceEditClientCapabilities(
+                document_changes=document_changes, resource_operations=operations
+            ),
+        ),
+        experimental={"rolecall": {"input": True}} if rolecall else None,
+    )
+
+
+@dataclass
+class Buffer:
+    """An open document as the editor holds it."""
+
+    uri: str
+    version: int
+    text: str
+
+
+class Editor:
+    """A client with open buffers. `edits` holds every edit the server asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.client = LanguageClient()
+        self.buffers: dict[str, Buffer] = {}
+        self.edits: list[types.WorkspaceEdit] = []
+        self.ended_runs: dict[str, dict[str, Any]] = {}
+        self.progress: list[Any] = []
+        self.progress_tokens: list[types.ProgressToken] = []
+        self.answer_to_edit: Callable[[types.WorkspaceEdit], types.ApplyWorkspaceEditResult] = self._apply
+        self.brief: str | None = None
+        self.initialized: types.InitializeResult | None = None
+        self.encoding = Encoding.Utf16
+        self._listen()
+
+    async def start(
+        self,
+        environ: Mapping[str, str],
+        settings: Mapping[str, Any] | None = None,
+        client_capabilities: types.ClientCapabilities | None = None,
+        *,
+        command: Sequence[str] = (sys.executable, "-I", "-m", "rolecall_server"),
+    ) -> None:
+        """Start a server and initialize the session."""
+        await self.client.start_io(*command, cwd=self.root, env=dict(environ))
+        self.initialized = await self.client.initialize_session(
+            types.InitializeParams(
+                client_capabilities or capabilities(),
+                workspace_folders=[types.WorkspaceFolder(self.root.as_uri(), self.root.name)],
+                initialization_options=dict(settings or {}),
+            )
+        )
+        self.encoding = Encoding(self.initialized.capabilities.position_encoding or Encoding.Utf16)
+
+    @property
+    def process(self) -> psutil.Process:
+        """The server's process."""
+        assert self.client._server is not None
+        return psutil.Process(self.client._server.pid)
+
+    @property
+    def messages(self) -> list[str]:
+        """What the server told the developer."""
+        return [message.message for message in self.client.messages]
+
+    def open(self, path: str, text: str | None = None) -> str:
+        """Open a file; its URI."""
+        uri = (self.root / path).as_uri()
+        content = (self.root / path).read_bytes().decode("utf-8-sig") if text is None else text
+        self.buffers[uri] = Buffer(uri, 1, content)
+        item = types.TextDocumentItem(uri, "python", 1, content)
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
+        return uri
+
+    def text(self, path: str) -> str:
+        """The text of an open file."""
+        return self.buffers[(self.root / path).as_uri()].text
+
+    def type_at(self, path: str, before: str, typed: str) -> None:
+        """Type some text before the first occurrence of *before*, as an incremental change."""
+        buffer = self.buffers[(self.root / path).as_uri()]
+        offset = buffer.text.index(before)
+        place = self.position(buffer.text, offset)
+        self._change(
+            buffer,
+            [(offset, offset, typed)],
+            [types.TextDocumentContentChangePartial(types.Range(place, place), typed)],
+        )
+
+    def replace_text(self, path: str, text: str) -> None:
+        """Replace a whole document, as clients with full sync do."""
+        buffer = self.buffers[(self.root / path).as_uri()]
+        self._change(buffer, [(0, len(buffer.text), text)], [types.TextDocumentContentChangeWholeDocument(text)])
+
+    async def execute(self, command: str, **arguments: Any) -> Any:
+        """Execute a command; its reply as plain values."""
+        reply = await asyncio.wait_for(
+            self.client.workspace_execute_command_async(types.ExecuteCommandParams(command, [arguments])), TIMEOUT_S
+        )
+        return reply
+
+    async def run(self, command: str, **arguments: Any) -> dict[str, Any]:
+        """Give a role something to do and wait for its end."""
+        reply = await self.execute(command, **arguments)
+        run_id = value_of(reply, "runId")
+        assert run_id, reply
+        await until(lambda: run_id in self.ended_runs)
+        return self.ended_runs[run_id]
+
+    async def actions(self, path: str, line: int = 0) -> dict[str, types.CodeAction]:
+        """The code actions on a line, by title."""
+        place = types.Position(line, 0)
+        found = await self.client.text_document_code_action_async(
+            types.CodeActionParams(
+                types.TextDocumentIdentifier((self.root / path).as_uri()),
+                types.Range(place, place),
+                types.CodeActionContext(diagnostics=[]),
+            )
+        )
+        return {action.title: action for action in found or () if isinstance(action, types.CodeAction)}
+
+    async def choose(self, action: types.CodeAction) -> Any:
+        """Carry out a code action."""
+        assert action.command is not None
+        assert action.command.arguments
+        return await self.execute(action.command.command, **action.command.arguments[0])
+
+    def hunks(self, path: str) -> dict[str, types.Diagnostic]:
+        """The hunks shown on a file, by their code such as ``p1/h2``."""
+        shown = self.client.diagnostics.get((self.root / path).as_uri(), ())
+        return {str(diagnostic.code): diagnostic for diagnostic in shown if diagnostic.source == "rolecall"}
+
+    def position(self, text: str, offset: int) -> types.Position:
+        """A position counted here, independently of the server's own arithmetic."""
+        before = text[:offset].replace("\r\n", "\n").replace("\r", "\n")
+        line = before.rpartition("\n")[2]
+        size = {Encoding.Utf8: ("utf-8", 1), Encoding.Utf16: ("utf-16-le", 2), Encoding.Utf32: ("utf-32-le", 4)}[
+            self.encoding
+        ]
+        return types.Position(before.count("\n"), len(line.encode(size[0])) // size[1])
+
+    def offset(self, text: str, position: types.Position) -> int:
+        """The inverse of `position`, by trying every place of the line."""
+        for offset in range(len(text) + 1):
+            if self.position(text, offset) == position and text[offset - 1 : offset + 1] != "\r\n":
+                return offset
+        raise AssertionError(f"{position} is no place in the text")
+
+    async def stop(self) -> None:
+        """End the session as an editor does."""
+        await self.client.shutdown_session()
+        await self.client.stop()
+
+    def _change(
+        self,
+        buffer: Buffer,
+        edits: Sequence[tuple[int, int, str]],
+        changes: Sequence[types.TextDocumentContentChangeEvent],
+    ) -> None:
+        for start, end, new_text in sorted(edits, reverse=True):
+            buffer.text = buffer.text[:start] + new_text + buffer.text[end:]
+        buffer.version += 1
+        identifier = types.VersionedTextDocumentIdentifier(buffer.version, buffer.uri)
+        self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, list(changes)))
+
+    def _apply(self, edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        by_uri = {uri: (None, list(edits)) for uri, edits in (edit.changes or {}).items()}
+        for change in edit.document_changes or ():
+            if isinstance(change, types.CreateFile):
+                path = self._path(change.uri)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.touch()
+            elif isinstance(change, types.TextDocumentEdit):
+                edits = [each for each in change.edits if isinstance(each, types.TextEdit)]
+                by_uri[change.text_document.uri] = (change.text_document.version, edits)
+        for uri, (version, _) in by_uri.items():
+            if version is not None and uri in self.buffers and version != self.buffers[uri].version:
+                return types.ApplyWorkspaceEditResult(applied=False, failure_reason="the version is another")
+        for uri, (_, edits) in by_uri.items():
+            if uri not in self.buffers:
+                path = self._path(uri)
+                path.touch()
+                self.open(path.relative_to(self.root).as_posix())
+            buffer = self.buffers[uri]
+            places = [
+                (self.offset(buffer.text, each.range.start), self.offset(buffer.text, each.range.end), each.new_text)
+                for each in edits
+            ]
+            ordered = sorted(edits, key=lambda each: (each.range.start.line, each.range.start.character), reverse=True)
+            self._change(
+                buffer, places, [types.TextDocumentContentChangePartial(each.range, each.new_text) for each in ordered]
+            )
+        return types.ApplyWorkspaceEditResult(applied=True)
+
+    def _path(self, uri: str) -> Path:
+        return Path(types_uri_to_path(uri))
+
+    def _listen(self) -> None:
+        client = self.client
+
+        @client.feature(types.WORKSPACE_APPLY_EDIT)
+        def apply_edit(params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
+            self.edits.append(params.edit)
+            return self.answer_to_edit(params.edit)
+
+        @client.feature("rolecall/run")
+        def run(params: Any) -> None:
+            if params.state != "started":
+                self.ended_runs[params.runId] = params._asdict()
+
+        @client.feature("rolecall/input")
+        def ask(params: Any) -> dict[str, Any]:
+            return {"text": self.brief}
+
+        @client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)
+        def create(params: types.WorkDoneProgressCreateParams) -> None:
+            self.progress_tokens.append(params.token)
+
+        @client.feature(types.PROGRESS)
+        def progress(params: types.ProgressParams) -> None:
+            self.progress.append(params.value)
+
+
+def types_uri_to_path(uri: str) -> str:
+    """The path of a ``file:`` URI."""
+    from pygls.uris import to_fs_path
+
+    path = to_fs_path(uri)
+    assert path is not None
+    return path
+
+
+def value_of(reply: Any, name: str) -> Any:
+    """A field of a reply, whichever way pygls presents an object it has no type for."""
+    return reply.get(name) if isinstance(reply, dict) else getattr(reply, name, None)
+
+
+async def until(condition: Callable[[], object], timeout_s: float = TIMEOUT_S) -> None:
+    """Wait until *condition* holds."""
+    end = asyncio.get_running_loop().time() + timeout_s
+    while not condition():
+        assert asyncio.get_running_loop().time() < end, "it did not happen in time"
+        await asyncio.sleep(0.01)
+
+
+@contextlib.asynccontextmanager
+async def editing(
+    root: Path,
+    environ: Mapping[str, str],
+    settings: Mapping[str, Any] | None = None,
+    client_capabilities: types.ClientCapabilities | None = None,
+) -> AsyncIterator[Editor]:
+    """An editor with its server, for as long as the context lasts."""
+    editor = Editor(root)
+    await editor.start(environ, settings, client_capabilities)
+    try:
+        yield editor
+    finally:
+        await editor.stop()

@@ -1,0 +1,77 @@
+"""Small workspaces, and the environment a server is started with in tests."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+FILES = {
+    "pyproject.toml": '[project]\nname = "shop"\nversion = "1"\n',
+    "shop/__init__.py": "",
+    "shop/price.py": (
+        '"""Prices."""\n\n\ndef total(items):\n    """The sum of the prices."""\n    return sum(items)\n\n\n'
+        'def discount(price, rate=0.1):\n    """The price less the rate."""\n    if rate > 1:\n'
+        '        raise ValueError("rate")\n    return price * (1 - rate)\n'
+    ),
+    "shop/cart.py": "from shop.price import total\n\n\ndef checkout(cart):\n    return total(cart)\n",
+    "tests/test_price.py": (
+        "from shop.price import total\n\n\ndef test_total_of_nothing():\n    assert total([]) == 0\n"
+    ),
+}
+
+GOOD_TESTS = """\
+I cover `discount`, which nothing reaches so far.
+
+FILE: tests/test_price.py
+<<<<<<< SEARCH
+from shop.price import total
+=======
+import pytest
+
+from shop.price import discount, total
+>>>>>>> REPLACE
+
+FILE: tests/test_price.py
+<<<<<<< SEARCH
+=======
+def test_total_adds():
+    assert total([1, 2]) == 3
+
+
+def test_discount_takes_a_tenth():
+    assert discount(10) == 9
+
+
+def test_discount_refuses_more_than_all():
+    with pytest.raises(ValueError, match="rate"):
+        discount(1, 2)
+>>>>>>> REPLACE
+"""
+
+
+def write_workspace(root: Path, files: dict[str, str] | None = None) -> Path:
+    """The files below *root*, which is resolved."""
+    for path, text in (FILES if files is None else files).items():
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_bytes(text.encode("utf-8"))
+    return root.resolve()
+
+
+def environment(home: Path, base_url: str = "", **extra: str) -> dict[str, str]:
+    """What a server under test sees: a home of its own, our interpreter for the tests, a model where one is named."""
+    environ = {
+        "HOME": str(home),
+        "XDG_DATA_HOME": str(home / "data"),
+        "PATH": os.environ["PATH"],
+        "VIRTUAL_ENV": str(Path(sys.executable).parent.parent),
+        "LANG": "C.UTF-8",
+    }
+    if base_url:
+        environ |= {"ROLECALL_BASE_URL": base_url, "ROLECALL_MODEL": "scripted-model"}
+    return {**environ, **extra}
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    """Every file below *root* and its bytes."""
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
