@@ -50,7 +50,7 @@ class Wire:
 
     @property
     def server(self) -> ChatServer:
-        return self._handler.server.owner
+        return self._handler.owner
 
     def respond(self, status: int, content: bytes, content_type: str, headers: Mapping[str, str] | None = None) -> None:
         """A response with a length, sent whole."""
@@ -412,7 +412,11 @@ class _Listener(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    server: _Listener  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    @property
+    def owner(self) -> ChatServer:
+        assert isinstance(self.server, _Listener)
+        return self.server.owner
 
     def do_GET(self) -> None:
         self._answer({})
@@ -426,10 +430,10 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self, body: Mapping[str, Any]) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         request = Request(self.path, headers, body)
-        self.server.owner.requests.append(request)
+        self.owner.requests.append(request)
         self.close_connection = True
         try:
-            self.server.owner.answer(Wire(self, request))
+            self.owner.answer(Wire(self, request))
         except Gone:
             return
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import psutil
 from lsprotocol import types
-from pytest_lsp import LanguageClient
+from pytest_lsp import make_test_lsp_client
 
 Encoding = types.PositionEncodingKind
 
@@ -62,12 +62,10 @@ class Editor:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.client = LanguageClient()
+        self.client = make_test_lsp_client()
         self.buffers: dict[str, Buffer] = {}
         self.edits: list[types.WorkspaceEdit] = []
         self.ended_runs: dict[str, dict[str, Any]] = {}
-        self.progress: list[Any] = []
-        self.progress_tokens: list[types.ProgressToken] = []
         self.answer_to_edit: Callable[[types.WorkspaceEdit], types.ApplyWorkspaceEditResult] = self._apply
         self.brief: str | None = None
         self.initialized: types.InitializeResult | None = None
@@ -98,6 +96,11 @@ class Editor:
         """The server's process."""
         assert self.client._server is not None
         return psutil.Process(self.client._server.pid)
+
+    @property
+    def progress_token(self) -> types.ProgressToken:
+        """The token of the latest progress the server began."""
+        return list(self.client.progress_reports)[-1]
 
     @property
     def messages(self) -> list[str]:
@@ -135,10 +138,8 @@ class Editor:
 
     async def execute(self, command: str, **arguments: Any) -> Any:
         """Execute a command; its reply as plain values."""
-        reply = await asyncio.wait_for(
-            self.client.workspace_execute_command_async(types.ExecuteCommandParams(command, [arguments])), TIMEOUT_S
-        )
-        return reply
+        params = types.ExecuteCommandParams(command, [arguments])
+        return await asyncio.wait_for(self.client.workspace_execute_command_async(params), TIMEOUT_S)
 
     async def run(self, command: str, **arguments: Any) -> dict[str, Any]:
         """Give a role something to do and wait for its end."""
@@ -189,8 +190,13 @@ class Editor:
 
     async def stop(self) -> None:
         """End the session as an editor does."""
-        await self.client.shutdown_session()
+        if self.process_is_alive():
+            await self.client.shutdown_session()
         await self.client.stop()
+
+    def process_is_alive(self) -> bool:
+        """Whether the server still runs."""
+        return self.client._server is not None and self.client._server.returncode is None
 
     def _change(
         self,
@@ -252,14 +258,6 @@ class Editor:
         @client.feature("rolecall/input")
         def ask(params: Any) -> dict[str, Any]:
             return {"text": self.brief}
-
-        @client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)
-        def create(params: types.WorkDoneProgressCreateParams) -> None:
-            self.progress_tokens.append(params.token)
-
-        @client.feature(types.PROGRESS)
-        def progress(params: types.ProgressParams) -> None:
-            self.progress.append(params.value)
 
 
 def types_uri_to_path(uri: str) -> str:

@@ -41,8 +41,9 @@ class CopyStopped(Exception):
 def copy_tree(source: Path, target: Path, omit: Path, limits: CopyLimits, stop: threading.Event) -> NotRun | None:
     """Copies what belongs to the repository at *source* into the empty folder *target*; why not, if it did not.
 
-    *omit* is left out, which holds the copy and may lie in the repository. All are absolute with links resolved. Files keep their times and permissions, and the owner may write them.
-    What cannot be read, or vanishes meanwhile, is left out.
+    *omit* is left out, which holds the copy and may lie in the repository. All are absolute with links resolved.
+    Files keep their times and permissions, and the owner may write them. What cannot be read, or vanishes
+    meanwhile, is left out.
 
     Raises:
         CopyStopped: *stop* was set.

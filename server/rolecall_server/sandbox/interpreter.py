@@ -158,11 +158,12 @@ async def _ask(interpreter: Interpreter) -> Capabilities | NotRun:
             return NotRun(f"{interpreter.path} cannot be started: {error.strerror}.", _CHOOSE)
     if end.timed_out:
         return NotRun(f"{interpreter.path} did not answer in {_PROBE_DEADLINE_S:.0f} s.", _CHOOSE)
-    answer = next((line for line in end.output.splitlines() if line.startswith(_ANSWER)), None)
-    if answer is None:
+    answer = next((line for line in end.output.splitlines() if line.startswith(_ANSWER)), "")
+    try:
+        return _read_answer(json.loads(answer.removeprefix(_ANSWER)))
+    except ValueError:
         last = (end.output.strip().splitlines() or [f"exit code {end.exit_code}"])[-1]
         return NotRun(f"{interpreter.path} does not work: {last}", _CHOOSE)
-    return _read_answer(json.loads(answer.removeprefix(_ANSWER)))
 
 
 def _read_answer(said: dict[str, Any]) -> Capabilities:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +23,8 @@ from rolecall_server.sandbox.pytest_report import Report, path_neutraliser, read
 from rolecall_server.sandbox.results import NotRun, RunStatus, TestOutcome, TestRun
 from rolecall_server.sandbox.shadow import Shadow, remove_tree
 
+_ERROR = re.compile(r"^(?:ERROR|.*\berror): (.*)$", re.MULTILINE)
+_INTERNAL = re.compile(r"^INTERNALERROR> (\S.*)$", re.MULTILINE)
 _INTERRUPTED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS = 2, 3, 4, 5
 
 
@@ -128,7 +131,9 @@ def _status(task: _Task, end: ProcessEnd, report: Report) -> tuple[RunStatus, st
     code = end.exit_code if report.exit_code is None else report.exit_code
     if code == _USAGE_ERROR:
         return ("ran", "") if report.outcomes else ("not run", _usage_error(task, end))
-    if report.exit_code is None or code in (_INTERRUPTED, _INTERNAL_ERROR):
+    if report.exit_code is None or code in (_ERROR = re.compile(r"^(?:ERROR|.*\berror): (.*)$", re.MULTILINE)
+_INTERNAL = re.compile(r"^INTERNALERROR> (\S.*)$", re.MULTILINE)
+_INTERRUPTED, _INTERNAL_ERROR):
         return "crashed", _crash(end, report)
     if not report.outcomes:
         return "no tests", "pytest found no tests there."
@@ -155,10 +160,8 @@ def _foreign(report: Report) -> str:
 
 
 def _usage_error(task: _Task, end: ProcessEnd) -> str:
-    lines = [line.strip() for line in end.output.splitlines()]
-    errors = [line for line in lines if "error: " in line.lower() and not line.startswith("ERROR: usage:")]
-    said = errors[-1].partition("rror: ")[2] if errors else _last_line(end)
-    said = said.removeprefix("error: ")
+    errors = [found[1] for found in _ERROR.finditer(end.output) if not found[1].startswith("usage:")]
+    said = errors[-1].strip() if errors else _last_line(end)
     if "unrecognized arguments" in said:
         return (
             f"pytest refused its arguments: {said}. The repository's configuration asks for a plugin that "
@@ -172,7 +175,8 @@ def _crash(end: ProcessEnd, report: Report) -> str:
     code = end.exit_code or 0
     if code > 128:
         return f"Python was ended by {_signal_name(code - 128)} {where}."
-    return f"pytest broke off {where} (exit code {code}): {_last_line(end)}"
+    said = _INTERNAL.findall(end.output) or [_last_line(end)]
+    return f"pytest broke off {where} (exit code {code}): {said[-1]}"
 
 
 def _signal_name(number: int) -> str:

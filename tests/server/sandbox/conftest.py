@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import sysconfig
 from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -14,11 +14,19 @@ from rolecall_server.sandbox import Interpreter, Shadow, TestRun, run_tests, sha
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 
-PYTEST_ALONE = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")
-"""What pytest needs of an environment, and no coverage with it."""
+PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
+"""The distributions that pytest needs of an environment."""
 
 DEADLINE_S = 60.0
 """Long enough for the slowest machine; no test waits for it when all is well."""
+
+
+def link_distribution(name: str, site: Path) -> None:
+    """Puts links to the modules and the metadata of the distribution *name* into the folder *site*."""
+    installed = distribution(name)
+    for top in {file.parts[0] for file in installed.files or ()} - {"..", "__pycache__"}:
+        if not top.endswith(".pth"):
+            (site / top).symlink_to(Path(str(installed.locate_file(top))))
 
 
 @pytest.fixture(autouse=True)
@@ -50,35 +58,37 @@ def workspace_of(root: Path) -> Callable[..., Workspace]:
 
 
 @pytest.fixture(scope="session")
-def ours() -> Interpreter:
-    """The interpreter of these tests: it has pytest and coverage."""
-    return Interpreter(Path(sys.executable), "test")
-
-
-@pytest.fixture(scope="session")
 def make_environment() -> Callable[..., Path]:
-    """Makes a virtual environment with links to *packages* of ours, and says where its packages lie."""
+    """Makes a virtual environment with links to what we have installed, and says where its packages lie."""
 
-    def make(folder: Path, packages: Sequence[str] = ()) -> Path:
+    def make(folder: Path, *, with_pytest: bool = True, with_coverage: bool = False) -> Path:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         (site,) = folder.glob("lib/python*/site-packages")
-        for package in packages:
-            (site / package).symlink_to(Path(sysconfig.get_path("purelib"), package))
+        for name in (*(PYTEST if with_pytest else ()), *(("coverage",) if with_coverage else ())):
+            link_distribution(name, site)
         return site
 
     return make
 
 
 @pytest.fixture(scope="session")
+def python(make_environment: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
+    """An interpreter that has pytest and coverage."""
+    folder = tmp_path_factory.mktemp("environment") / "usual"
+    make_environment(folder, with_coverage=True)
+    return Interpreter(folder / "bin" / "python", "test")
+
+
+@pytest.fixture(scope="session")
 def lean(make_environment: Callable[..., Path], tmp_path_factory: pytest.TempPathFactory) -> Interpreter:
     """An interpreter that has pytest and no coverage."""
     folder = tmp_path_factory.mktemp("environment") / "alone"
-    make_environment(folder, PYTEST_ALONE)
+    make_environment(folder)
     return Interpreter(folder / "bin" / "python", "test")
 
 
 @pytest.fixture
-def run_in_copy(ours: Interpreter) -> Callable[..., object]:
+def run_in_copy(python: Interpreter) -> Callable[..., object]:
     """Runs the tests of a workspace in a copy of it."""
 
     async def run(
@@ -86,7 +96,7 @@ def run_in_copy(ours: Interpreter) -> Callable[..., object]:
         targets: Sequence[str] = (),
         measure: Sequence[str] = (),
         *,
-        interpreter: Interpreter = ours,
+        interpreter: Interpreter = python,
         proposal: Mapping[str, str | None] | None = None,
         timeout_s: float = DEADLINE_S,
     ) -> TestRun:

@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import traceback
+from functools import partial
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
 from importlib.util import spec_from_file_location
 from pathlib import Path
@@ -30,13 +31,14 @@ _QUIET = ["already-imported", "module-not-imported", "no-ctracer", "no-data-coll
 
 _here = Path(__file__).resolve().parent
 _owner = os.getpid()
-# Opened once, and no other way used later: a test may have replaced `open` and `os` for its own purposes.
-_report = (_here / "report.jsonl").open("ab", buffering=0)
+# Opened once and bound to its function: a test may have replaced `open` and `os` for its own purposes.
+_append = partial(os.write, os.open(_here / "report.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
 
 
 def _tell(kind: str, **facts: object) -> None:
+    # A fork of the tests' process tells nothing.
     if os.getpid() == _owner:
-        _report.write(json.dumps({"kind": kind, **facts}).encode() + b"\n")
+        _append(json.dumps({"kind": kind, **facts}).encode() + b"\n")
 
 
 class Reporter:

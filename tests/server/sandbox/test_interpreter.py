@@ -1,0 +1,143 @@
+"""Which Python runs the tests: the developer's choice first, and never a program a workspace slips in."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rolecall_server.sandbox import Interpreter, NotRun, find_interpreter
+from rolecall_server.sandbox.interpreter import Capabilities, probe
+
+SETTING = "rolecall.tests.interpreter"
+
+
+def program(location: Path, text: str = "#!/bin/sh\nexit 1\n") -> Path:
+    location.parent.mkdir(parents=True, exist_ok=True)
+    location.write_text(text)
+    location.chmod(0o755)
+    return location
+
+
+def test_the_setting_wins(root: Path, tmp_path: Path) -> None:
+    program(root / ".venv" / "bin" / "python")
+    chosen = program(tmp_path / "chosen" / "python")
+    assert find_interpreter(root, str(chosen), {}) == Interpreter(chosen, SETTING)
+
+
+def test_the_setting_may_be_a_folder_relative_to_the_workspace(root: Path) -> None:
+    python = program(root / "environments" / "test" / "bin" / "python")
+    assert find_interpreter(root, "environments/test", {}) == Interpreter(python, SETTING)
+
+
+def test_the_setting_may_be_a_name_on_the_path(root: Path, tmp_path: Path) -> None:
+    python = program(tmp_path / "bin" / "python3.12")
+    assert find_interpreter(root, "python3.12", {"PATH": str(tmp_path / "bin")}) == Interpreter(python, SETTING)
+
+
+def test_a_setting_that_names_nothing_is_said_and_not_passed_over(root: Path) -> None:
+    program(root / ".venv" / "bin" / "python")
+    missing = find_interpreter(root, "/nowhere/python", {})
+    assert isinstance(missing, NotRun)
+    assert "/nowhere/python" in missing.reason
+    assert SETTING in missing.next_step
+
+
+@pytest.mark.parametrize("name", [".venv", "venv"])
+def test_the_workspaces_environment_comes_before_the_active_one(root: Path, tmp_path: Path, name: str) -> None:
+    python = program(root / name / "bin" / "python")
+    active = program(tmp_path / "active" / "bin" / "python").parent.parent
+    assert find_interpreter(root, "", {"VIRTUAL_ENV": str(active)}) == Interpreter(python, name)
+
+
+def test_an_environment_whose_python_is_gone_is_said_and_not_passed_over(root: Path) -> None:
+    (root / ".venv" / "bin").mkdir(parents=True)
+    (root / ".venv" / "bin" / "python").symlink_to("/nowhere/python")
+    broken = find_interpreter(root, "", dict(os.environ))
+    assert isinstance(broken, NotRun)
+    assert ".venv" in broken.reason
+
+
+def test_the_active_environment_comes_before_the_path(root: Path, tmp_path: Path) -> None:
+    python = program(tmp_path / "active" / "bin" / "python")
+    on_path = program(tmp_path / "bin" / "python3")
+    environ = {"VIRTUAL_ENV": str(tmp_path / "active"), "PATH": str(on_path.parent)}
+    assert find_interpreter(root, "", environ) == Interpreter(python, "VIRTUAL_ENV")
+
+
+def test_python3_is_found_on_the_path(root: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    python = program(tmp_path / "bin" / "python3")
+    environ = {"PATH": f"{tmp_path / 'empty'}:{python.parent}", "VIRTUAL_ENV": "relative"}
+    assert find_interpreter(root, "", environ) == Interpreter(python, "PATH")
+
+
+@pytest.mark.parametrize("entry", ["", ".", "bin", "{root}/bin", "{root}/../project/bin", "{link}", "{to_program}"])
+def test_a_program_of_the_workspace_is_not_found_through_the_path(
+    root: Path, tmp_path: Path, entry: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(root / "bin" / "python3")
+    program(root / "python3")
+    (tmp_path / "link").symlink_to(root / "bin")
+    (tmp_path / "to_program").mkdir()
+    (tmp_path / "to_program" / "python3").symlink_to(root / "python3")
+    monkeypatch.chdir(root)
+    path = entry.format(root=root, link=tmp_path / "link", to_program=tmp_path / "to_program")
+    assert isinstance(find_interpreter(root, "", {"PATH": path}), NotRun)
+
+
+async def test_an_interpreter_says_what_it_has(python: Interpreter) -> None:
+    said = await probe(python)
+    assert isinstance(said, Capabilities)
+    assert said.version == tuple(sys.version_info[:3])
+    assert {"pytest", "coverage"} <= said.modules
+    assert python.path.parent.parent in said.prefixes
+
+
+async def test_asking_imports_nothing_from_the_folder_we_are_in(
+    python: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("json.py", "site.py", "sitecustomize.py", "pytest.py"):
+        (tmp_path / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    copy = tmp_path / "python"
+    copy.symlink_to(python.path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    await probe(Interpreter(copy, "test"))
+    assert not (tmp_path / "ran").exists()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["#!/bin/sh\necho no Python >&2\nexit 1\n", "#!/nowhere/interpreter\n", "#!/bin/sh\necho rolecall-probe:oops\n"],
+)
+async def test_a_program_that_is_no_python_is_said_to_be_none(tmp_path: Path, text: str) -> None:
+    answer = await probe(Interpreter(program(tmp_path / "python", text), "test"))
+    assert isinstance(answer, NotRun)
+    assert str(tmp_path / "python") in answer.reason
+    assert SETTING in answer.next_step
+
+
+async def test_what_is_installed_later_is_noticed(tmp_path: Path, make_environment: Callable[..., Path]) -> None:
+    site = make_environment(tmp_path / "environment", with_pytest=False)
+    interpreter = Interpreter(tmp_path / "environment" / "bin" / "python", "test")
+    before = await probe(interpreter)
+    assert isinstance(before, Capabilities)
+    assert "pytest" not in before.modules
+    os.utime(site, ns=(0, 0))
+    assert await probe(interpreter) == before
+    (site / "pytest.py").touch()
+    after = await probe(interpreter)
+    assert isinstance(after, Capabilities)
+    assert "pytest" in after.modules
+
+
+async def test_an_unchanged_interpreter_is_asked_once(tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+    python = program(tmp_path / "python", f'#!/bin/sh\necho x >> {asked}\nexec {sys.executable} "$@"\n')
+    first = await probe(Interpreter(python, "test"))
+    assert await probe(Interpreter(python, "test")) is first
+    assert asked.read_text() == "x\n"
