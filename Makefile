@@ -10,6 +10,7 @@ LIBRARY := $(CACHE)/inflection-0.5.1.tar.gz
 
 export UV_PYTHON_DOWNLOADS := never
 export UV
+export UV_COMPILE_BYTECODE := 1
 
 .PHONY: demo test test-fast test-e2e check format bench vsix clean system
 

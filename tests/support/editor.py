@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import contextlib
 import sys
@@ -70,6 +71,7 @@ class Editor:
         self.brief: str | None = None
         self.initialized: types.InitializeResult | None = None
         self.encoding = Encoding.Utf16
+        self.killed = False
         self._listen()
 
     async def start(
@@ -152,14 +154,13 @@ class Editor:
     async def actions(self, path: str, line: int = 0) -> dict[str, types.CodeAction]:
         """The code actions on a line, by title."""
         place = types.Position(line, 0)
-        found = await self.client.text_document_code_action_async(
-            types.CodeActionParams(
-                types.TextDocumentIdentifier((self.root / path).as_uri()),
-                types.Range(place, place),
-                types.CodeActionContext(diagnostics=[]),
-            )
+        params = types.CodeActionParams(
+            types.TextDocumentIdentifier((self.root / path).as_uri()),
+            types.Range(place, place),
+            types.CodeActionContext(diagnostics=[]),
         )
-        return {action.title: action for action in found or () if isinstance(action, types.CodeAction)}
+        found: Any = await self.client.text_document_code_action_async(params)
+        return {action.title: _as_code_action(action) for action in found or ()}
 
     async def choose(self, action: types.CodeAction) -> Any:
         """Carry out a code action."""
@@ -190,13 +191,14 @@ class Editor:
 
     async def stop(self) -> None:
         """End the session as an editor does."""
-        if self.process_is_alive():
+        if not self.killed:
             await self.client.shutdown_session()
         await self.client.stop()
 
-    def process_is_alive(self) -> bool:
-        """Whether the server still runs."""
-        return self.client._server is not None and self.client._server.returncode is None
+    def kill(self) -> None:
+        """End the server as a crash does."""
+        self.killed = True
+        self.process.kill()
 
     def _change(
         self,
@@ -258,6 +260,14 @@ class Editor:
         @client.feature("rolecall/input")
         def ask(params: Any) -> dict[str, Any]:
             return {"text": self.brief}
+
+
+def _as_code_action(action: types.CodeAction | types.Command) -> types.CodeAction:
+    """lsprotocol takes every code action with a command for a bare command, whose name is then the real one."""
+    if isinstance(action, types.CodeAction):
+        return action
+    command = ast.literal_eval(action.command)
+    return types.CodeAction(action.title, command=types.Command(**command))
 
 
 def types_uri_to_path(uri: str) -> str:

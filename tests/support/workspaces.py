@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import importlib.metadata
 import os
-import sys
+import shutil
+import tempfile
+import venv
+from functools import cache
 from pathlib import Path
 
 FILES = {
@@ -59,12 +64,12 @@ def write_workspace(root: Path, files: dict[str, str] | None = None) -> Path:
 
 
 def environment(home: Path, base_url: str = "", **extra: str) -> dict[str, str]:
-    """What a server under test sees: a home of its own, our interpreter for the tests, a model where one is named."""
+    """What a server under test sees: a home of its own, a lean Python for the tests, a model where one is named."""
     environ = {
         "HOME": str(home),
         "XDG_DATA_HOME": str(home / "data"),
         "PATH": os.environ["PATH"],
-        "VIRTUAL_ENV": str(Path(sys.executable).parent.parent),
+        "VIRTUAL_ENV": str(_lean_interpreter()),
         "LANG": "C.UTF-8",
     }
     if base_url:
@@ -75,3 +80,21 @@ def environment(home: Path, base_url: str = "", **extra: str) -> dict[str, str]:
 def contents(root: Path) -> dict[str, bytes]:
     """Every file below *root* and its bytes."""
     return {path.relative_to(root).as_posix(): path.read_bytes() for path in sorted(root.rglob("*")) if path.is_file()}
+
+
+@cache
+def _lean_interpreter() -> Path:
+    """A virtual environment with pytest and coverage and nothing else, as a small repository would have.
+
+    The development environment has a dozen pytest plugins, which take longer to load than the tests to run.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="rolecall-lean-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    venv.create(folder, symlinks=True)
+    site_packages = next(folder.glob("lib/python*/site-packages"))
+    for name in ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "coverage"):
+        files = importlib.metadata.files(name)
+        assert files is not None
+        for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
+            (site_packages / top).symlink_to(importlib.metadata.distribution(name).locate_file(top))
+    return folder

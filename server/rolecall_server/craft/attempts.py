@@ -12,7 +12,7 @@ from pathlib import Path
 from rolecall_analysis import facts_of, is_python
 from rolecall_server.craft.edit_blocks import Edited, Problem, apply_edit_blocks, parse_edit_blocks
 from rolecall_server.craft.feedback import describe_failures, describe_problems, describe_syntax
-from rolecall_server.craft.trial import new_failures
+from rolecall_server.craft.trial import breaks_the_run, new_failures
 from rolecall_server.errors import NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage, ModelClient
 from rolecall_server.sandbox import NotRun, TestRun
@@ -37,18 +37,19 @@ class Attempt:
     run: TestRun | NotRun
     syntax_errors: tuple[str, ...] = ()
     n_new_failures: int = 0
+    breaks_the_run: bool = False
+    """Whether it kept the tests from ending, which they did without it."""
 
     @property
     def works(self) -> bool:
-        """Whether nothing speaks against it: an attempt that could not be run is not held against it."""
-        finished = isinstance(self.run, NotRun) or self.run.status in ("ran", "not run", "no tests")
-        return not self.syntax_errors and not self.n_new_failures and finished
+        """Whether nothing speaks against it; that it could not be run does not."""
+        return not self.syntax_errors and not self.n_new_failures and not self.breaks_the_run
 
     def rank(self) -> tuple[int, ...]:
         """Greater is better: parses, runs to its end, fails less, passes more."""
         run = self.run if isinstance(self.run, TestRun) else None
         n_passed = len(run.passed) if run else 0
-        return (-len(self.syntax_errors), int(run is None or run.status == "ran"), -self.n_new_failures, n_passed)
+        return (-len(self.syntax_errors), -int(self.breaks_the_run), -self.n_new_failures, n_passed)
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
     return Outcome(best, rationale, repairs, tuple(talk.given_up))
 
 
-def prose_of(reply: str, max_characters: int = 1500) -> str:
+def prose_of(reply: str, max_characters: int = 4000) -> str:
     """What a model said before its first edit."""
     lines: list[str] = []
     for line in reply.splitlines():
@@ -189,7 +190,8 @@ async def _attempt(work: Work, files: Mapping[str, str], report: Report) -> Atte
         return Attempt(files, NotRun("The change does not parse."), syntax_errors)
     report("running the tests", None)
     run = await work.try_out(files)
-    return Attempt(files, run, (), len(new_failures(work.before(), run)))
+    before = work.before()
+    return Attempt(files, run, (), len(new_failures(before, run)), breaks_the_run(before, run))
 
 
 def _syntax_errors(path: str, text: str, base: str | None) -> tuple[str, ...]:

@@ -47,6 +47,17 @@ def new_failures(before: TestRun | NotRun | None, after: TestRun | NotRun | None
     return tuple(outcome for outcome in bad_outcomes(after) if outcome.test_id not in known)
 
 
+def breaks_the_run(before: TestRun | NotRun | None, after: TestRun | NotRun) -> bool:
+    """Whether *after* did not come to its end because of the change.
+
+    What happened without the change too, or before any test began, is the environment's doing: nothing that a
+    model could mend.
+    """
+    if isinstance(after, NotRun) or after.status not in ("crashed", "timed out"):
+        return False
+    return bool(after.outcomes) and not (isinstance(before, TestRun) and before.status == after.status)
+
+
 def evidence(
     before: TestRun | NotRun | None, after: TestRun | NotRun, *, problems: Sequence[str], repairs: int, model: str
 ) -> Evidence:

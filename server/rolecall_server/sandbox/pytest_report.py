@@ -78,6 +78,7 @@ def path_neutraliser(shadow: Shadow, folder: RunFolder) -> Callable[[str], str]:
     names = [
         (folder.temporary, "$TMPDIR"),
         (folder.home, "~"),
+        (folder.path, "$RUN"),
         (shadow.root, ""),
         (shadow.base, "$SANDBOX"),
         (shadow.original, ""),

@@ -94,10 +94,14 @@ async def _run_once(task: _Task, flags: Sequence[str]) -> TestRun:
 
 async def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> Command | NotRun:
     readable = list(task.capabilities.prefixes)
-    if task.measure and "coverage" not in task.capabilities.modules:
+    if _needs_coverage(task):
         readable.append(lend_coverage(folder))
     command = pytest_command(task.shadow, task.interpreter, task.capabilities, folder, [*flags, *task.targets])
     return await task.confinement.confine(command, task.shadow, readable)
+
+
+def _needs_coverage(task: _Task) -> bool:
+    return bool(task.measure) and "coverage" not in task.capabilities.modules
 
 
 def _not_run(task: _Task, reason: str) -> TestRun:
@@ -111,6 +115,8 @@ def _judge(task: _Task, end: ProcessEnd, report: Report) -> TestRun:
         outcomes = (*outcomes, TestOutcome(report.running, "error", message=reason))
     missing = [path for path in task.measure if path not in report.coverage]
     unmeasured = report.unmeasured or (("the run did not come to its end",) if missing else ())
+    if report.unmeasured and missing and _needs_coverage(task):
+        unmeasured = (*unmeasured, f"install coverage in {task.interpreter.path}, which was lent another's")
     return TestRun(
         status=status,
         reason=reason,
@@ -131,9 +137,7 @@ def _status(task: _Task, end: ProcessEnd, report: Report) -> tuple[RunStatus, st
     code = end.exit_code if report.exit_code is None else report.exit_code
     if code == _USAGE_ERROR:
         return ("ran", "") if report.outcomes else ("not run", _usage_error(task, end))
-    if report.exit_code is None or code in (_ERROR = re.compile(r"^(?:ERROR|.*\berror): (.*)$", re.MULTILINE)
-_INTERNAL = re.compile(r"^INTERNALERROR> (\S.*)$", re.MULTILINE)
-_INTERRUPTED, _INTERNAL_ERROR):
+    if report.exit_code is None or code in (_INTERRUPTED, _INTERNAL_ERROR):
         return "crashed", _crash(end, report)
     if not report.outcomes:
         return "no tests", "pytest found no tests there."

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -304,6 +306,7 @@ async def test_tests_run_without_coverage_where_coverage_cannot_be_imported(
     run = await run_in_copy(workspace_of(text), measure=["a.py"], interpreter=lean)
     assert (run.status, len(run.passed), dict(run.coverage)) == ("ran", 1, {})
     assert "ZeroDivisionError" in run.coverage_reason
+    assert f"install coverage in {lean.path}" in run.coverage_reason
 
 
 async def test_a_src_layout_needs_no_installation(workspace_of: WorkspaceOf, run_in_copy: RunInCopy) -> None:
@@ -533,7 +536,7 @@ async def test_a_test_that_deletes_its_own_folder_is_survived(
 
 
 async def test_tests_that_fork_are_told_once(workspace_of: WorkspaceOf, run_in_copy: RunInCopy) -> None:
-    text = "#- test_a.py\nimport os\ndef test_fork():\n    os.fork()\ndef test_more(): pass\n"
+    text = "#- test_a.py\nimport os\ndef test_fork(): assert os.fork()\ndef test_more(): pass\n"
     run = await run_in_copy(workspace_of(text))
     assert outcomes(run) == {"test_a.py::test_fork": "passed", "test_a.py::test_more": "passed"}
 
@@ -633,19 +636,43 @@ async def test_a_root_that_is_a_package_keeps_its_name(workspace_of: WorkspaceOf
     assert outcomes(run) == {"tests/test_a.py::test_a": "passed"}
 
 
-async def test_hostile_modules_run_in_the_tests_process_alone(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, monkeypatch: pytest.MonkeyPatch, root: Path, tmp_path: Path
+SERVER = """
+import asyncio, os
+from pathlib import Path
+from rolecall_server.sandbox import Interpreter, run_tests, shadow_workspace
+from rolecall_server.workspace import Workspace
+
+async def main():
+    async with shadow_workspace(Workspace(Path({root!r}))) as shadow:
+        for name in ("", "logging"):
+            shadow.write({{"logging.py": None}} if not name else {{}})
+            run = await run_tests(shadow, Interpreter(Path({python!r}), "test"), measure=["a.py"], timeout_s=60)
+            print(os.getpid(), run.status, len(run.passed))
+
+asyncio.run(main())
+"""
+
+
+def test_hostile_modules_of_the_workspace_run_in_the_tests_process_alone(
+    workspace_of: WorkspaceOf, python: Interpreter, root: Path, tmp_path: Path
 ) -> None:
-    names = ("logging", "sitecustomize", "usercustomize", "psutil", "coverage", "asyncio", "rolecall_server")
-    witness = f"import os\nopen({str(tmp_path)!r} + '/ran', 'a').write(__file__ + ' ' + str(os.getppid()) + '\\n')\n"
-    workspace = workspace_of(
-        "".join(f"#- {name}.py\n{witness}" for name in names) + "#- test_a.py\ndef test_a(): pass\n"
-    )
-    monkeypatch.chdir(root)
-    run = await run_in_copy(workspace, measure=["logging.py"])
-    assert run.status in ("ran", "crashed")
-    ran = (tmp_path / "ran").read_text().split() if (tmp_path / "ran").exists() else []
-    assert not any(path.startswith(str(root)) for path in ran)
+    witness = tmp_path / "witness"
+    tell = f"import os\nopen({str(witness)!r}, 'a').write(f'{{os.getpid()}} {{os.getppid()}} {{__file__}}\\n')\n"
+    names = ("logging", "sitecustomize", "usercustomize", "psutil", "asyncio", "ctypes", "rolecall_server")
+    modules = "".join(f"#- {name}.py\n{tell}" for name in names)
+    workspace_of(modules + "#- a.py\n#- test_a.py\nimport a\ndef test_a(): pass\n")
+    code = SERVER.format(root=str(root), python=str(python.path))
+    server = subprocess.run([sys.executable, "-I", "-c", code], cwd=root, capture_output=True, text=True, check=True)
+    without_logging, with_logging = server.stdout.splitlines()
+    pid, *rest = without_logging.split()
+    assert rest == ["ran", "1"]
+    assert with_logging.split()[1] == "crashed"
+    witnesses = [line.split() for line in witness.read_text().splitlines()]
+    assert {Path(file).name for *_, file in witnesses} == {"sitecustomize.py", "logging.py"}
+    for process, parent, file in witnesses:
+        assert not Path(file).is_relative_to(root)
+        # The supervisor stands between the server and the tests.
+        assert pid not in (process, parent)
 
 
 async def test_cancelling_a_run_leaves_no_process_and_no_folder(
