@@ -20,10 +20,11 @@ demo: .venv/ready $(LIBRARY)
 test: test-fast test-e2e
 
 test-fast: .venv/ready
+	@scripts/check_client.sh
 	$(RUN) pytest tests/analysis tests/server $(ARGS)
 
 test-e2e: .venv/ready $(LIBRARY) system
-	@scripts/install_code_server.sh
+	-@scripts/install_code_server.sh >/dev/null
 	ROLECALL_TEST_LIBRARY=$(LIBRARY) $(RUN) pytest tests/e2e -rs $(ARGS)
 
 check: .venv/ready

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import hashlib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,6 +22,24 @@ class Exchange:
 
 
 _EXCHANGE = TypeAdapter(Exchange)
+_SEAL = "sha256:"
+
+
+def seal(message: ChatMessage) -> ChatMessage:
+    """*message* by its fingerprint alone; what the model said is left as it is.
+
+    A sealed recording can be published where the repository that it shows to the model must not be.
+    """
+    if message.role == "assistant" or message.text.startswith(_SEAL):
+        return message
+    return ChatMessage(message.role, _SEAL + hashlib.sha256(message.text.encode("utf-8", "surrogatepass")).hexdigest())
+
+
+def write_sealed(exchanges: Iterable[Exchange], path: Path) -> None:
+    """Write *exchanges* to *path* with their messages sealed; one that is there already is written once."""
+    sealed = (Exchange(tuple(map(seal, exchange.messages)), exchange.reply) for exchange in exchanges)
+    lines = dict.fromkeys(_EXCHANGE.dump_json(exchange).decode() for exchange in sealed)
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
 class Recorder:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rolecall_server.errors import ReplayMiss
 from rolecall_server.model.client import ChatMessage, OnText, Reply
-from rolecall_server.model.recording import Exchange, read_recording
+from rolecall_server.model.recording import Exchange, read_recording, seal
 
 _N_DIFF_LINES = 8
 _MAX_LINE_CHARACTERS = 160
@@ -64,11 +64,16 @@ def find_reply(exchanges: Sequence[Exchange], messages: Messages) -> Reply | Non
     candidates = [
         exchange
         for exchange in exchanges
-        if _opening(exchange.messages) == _opening(messages)
+        if _same(_opening(exchange.messages), _opening(messages))
         and len(_answers(exchange.messages)) == len(_answers(messages))
     ]
     same_answers = [exchange for exchange in candidates if _answers(exchange.messages) == _answers(messages)]
     return next((exchange.reply for exchange in reversed(same_answers or candidates)), None)
+
+
+def _same(recorded: Messages, asked: Messages) -> bool:
+    """Whether each message is the recorded one, or the one that was sealed."""
+    return len(recorded) == len(asked) and all(r in (a, seal(a)) for r, a in zip(recorded, asked, strict=True))
 
 
 def _opening(messages: Messages) -> tuple[ChatMessage, ...]:
@@ -86,7 +91,9 @@ def _miss(exchanges: Sequence[Exchange], messages: Messages) -> str:
     if not exchanges:
         return "It is empty."
     opening = _opening(messages)
-    n_turns = [len(_answers(exchange.messages)) for exchange in exchanges if _opening(exchange.messages) == opening]
+    n_turns = [
+        len(_answers(exchange.messages)) for exchange in exchanges if _same(_opening(exchange.messages), opening)
+    ]
     if n_turns:
         return f"It knows the opening, but not what comes after {len(_answers(messages))} answers."
     asked = _lines(opening)

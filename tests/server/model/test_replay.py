@@ -15,7 +15,7 @@ from rolecall_server.model import ChatMessage, Recorder, ReplayModel, Reply
 from rolecall_server.model.client import OnText
 from rolecall_server.model.endpoint import Endpoint
 from rolecall_server.model.openai_chat import OpenAIChat
-from rolecall_server.model.recording import Exchange
+from rolecall_server.model.recording import Exchange, read_recording, write_sealed
 from rolecall_server.model.replay import find_reply
 from support.chat_server import ChatServer, ends_without_finish, says
 
@@ -206,3 +206,14 @@ def test_whatever_was_recorded_is_found_again(recorded: list[Exchange]) -> None:
         ]
         assert found is not None
         assert found == latest or found in same_talk
+
+
+async def test_a_sealed_recording_answers_the_same_conversation_without_showing_it(tmp_path: Path) -> None:
+    await record(tmp_path / "open.jsonl", ([SYSTEM, TASK], "Tests."))
+    sealed = tmp_path / "sealed.jsonl"
+    write_sealed(read_recording(tmp_path / "open.jsonl") * 2, sealed)
+    assert "return a + b" not in sealed.read_text(encoding="utf-8")
+    assert sealed.read_text(encoding="utf-8").count("\n") == 1
+    assert (await ReplayModel(sealed).complete([SYSTEM, TASK])).text == "Tests."
+    with pytest.raises(ReplayMiss):
+        await ReplayModel(sealed).complete([SYSTEM, user("Another task.")])
