@@ -1,4 +1,4 @@
-"""Seals recorded conversations for publication: `seal_recording.py OUT IN...` keeps replies, and fingerprints of the rest.
+"""Seals recorded conversations for publication: `seal_recording.py OUT IN...` keeps the replies, hides the rest.
 
 The demo's recording is made so: run `rolecall demo` with a model and ROLECALL_RECORD=IN, once answering yes and once
 no, because what is accepted first is part of what the model is shown next.

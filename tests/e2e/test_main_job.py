@@ -14,6 +14,7 @@ from lsprotocol import types
 
 from support.chat_server import ChatServer, Script, Turn, holds, says
 from support.editor import Editor, Encoding, capabilities, editing, until, value_of
+from support.edits import block
 from support.workspaces import FILES, GOOD_TESTS, contents, environment, write_workspace
 
 ADD_TAX = """\
@@ -162,7 +163,7 @@ async def test_a_run_can_be_cancelled_by_its_id_and_the_next_one_works(root: Pat
 
 async def test_failing_tests_are_repaired_before_anything_is_shown(root: Path) -> None:
     wrong = GOOD_TESTS.replace("== 9", "== 8")
-    repair = "Nine it is.\n\nFILE: tests/test_price.py\n<<<<<<< SEARCH\n    assert discount(10) == 8\n=======\n    assert discount(10) == 9\n>>>>>>> REPLACE\n"
+    repair = block("tests/test_price.py", "    assert discount(10) == 8\n", "    assert discount(10) == 9\n")
     async with session(root, [wrong, repair]) as (editor, chat):
         await editor.run("rolecall.tests.generate", uri=editor.open("shop/price.py"))
         message = editor.hunks("tests/test_price.py")["p1/h3"].message
@@ -175,7 +176,7 @@ async def test_failing_tests_are_repaired_before_anything_is_shown(root: Path) -
 
 async def test_what_cannot_be_repaired_is_shown_as_failing(root: Path) -> None:
     wrong = GOOD_TESTS.replace("== 9", "== 8")
-    again = "FILE: tests/test_price.py\n<<<<<<< SEARCH\n    assert discount(10) == {}\n=======\n    assert discount(10) == {}\n>>>>>>> REPLACE\n"
+    again = block("tests/test_price.py", "    assert discount(10) == {}\n", "    assert discount(10) == {}\n")
     script: list[str | Turn] = [wrong, *(again.format(n, n - 1) for n in (8, 7, 6))]
     async with session(root, script) as (editor, chat):
         await editor.run("rolecall.tests.generate", uri=editor.open("shop/price.py"))
@@ -196,7 +197,9 @@ async def test_unsaved_text_is_what_the_model_sees_and_what_is_run(root: Path) -
 
 async def test_a_new_test_file_is_offered_on_the_tested_file_and_created_by_the_editor(root: Path) -> None:
     (root / "tests" / "test_price.py").unlink()
-    reply = "FILE: tests/test_price.py\n<<<<<<< SEARCH\n=======\nfrom shop.price import total\n\n\ndef test_total():\n    assert total([1]) == 1\n>>>>>>> REPLACE\n"
+    reply = block(
+        "tests/test_price.py", "", "from shop.price import total\n\n\ndef test_total():\n    assert total([1]) == 1\n"
+    )
     async with session(root, reply) as (editor, chat):
         await editor.run("rolecall.tests.generate", uri=editor.open("shop/price.py"))
         assert set(editor.hunks("shop/price.py")) == {"p1/h1", "p1/h2"}
@@ -212,7 +215,7 @@ async def test_a_new_test_file_is_offered_on_the_tested_file_and_created_by_the_
 async def test_edits_are_exact_in_every_position_encoding_and_line_ending(root: Path, encoding: Encoding) -> None:
     text = 'NAME = "𝄞é"\r\nx = 1\r\nTAIL = "ünï"  # 😀 no newline at the end'
     (root / "shop" / "odd.py").write_bytes(b"\xef\xbb\xbf" + text.encode())
-    reply = 'FILE: shop/odd.py\n<<<<<<< SEARCH\nTAIL = "ünï"  # 😀 no newline at the end\n=======\nTAIL = "𝄞"  # 😀\n>>>>>>> REPLACE\n'
+    reply = block("shop/odd.py", 'TAIL = "ünï"  # 😀 no newline at the end\n', 'TAIL = "𝄞"  # 😀\n')
     with ChatServer(reply) as chat:
         environ = environment(root.parent / "home", chat.base_url)
         async with editing(root, environ, client_capabilities=capabilities(encodings=[encoding])) as editor:

@@ -96,5 +96,5 @@ def _lean_interpreter() -> Path:
         files = importlib.metadata.files(name)
         assert files is not None
         for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
-            (site_packages / top).symlink_to(importlib.metadata.distribution(name).locate_file(top))
+            (site_packages / top).symlink_to(str(importlib.metadata.distribution(name).locate_file(top)))
     return folder

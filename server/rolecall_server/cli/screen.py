@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from rich.console import Console
-from rich.prompt import Prompt
 from rich.text import Text
 
 from rolecall_server.review.acceptance import with_needs
+from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState
 from rolecall_server.review.rendering import (
     describe_hunk,
@@ -20,61 +20,109 @@ from rolecall_server.review.shelf import Reviewed, decide
 from rolecall_server.store import Store
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
+_ANSWERS = {"yes": "y", "no": "n", "all": "a", "quit": "q"}
+_HELP = (
+    "  y  accept this hunk\n"
+    "  n  reject it\n"
+    "  a  accept it and all that follow\n"
+    "  q  stop asking: write what was accepted, leave the rest undecided\n"
+    "  Ctrl+C  write nothing"
+)
 
 
-def print_proposal(screen: Console, reviewed: Reviewed) -> None:
-    """Print the whole proposal: title, evidence, the model's words, the diff."""
+def say(screen: Console, text: str, style: str = "") -> None:
+    """Print *text* as it is: no markup, no line broken, nothing in it that a terminal would obey."""
+    screen.print(Text("\n".join(visible(line) for line in text.split("\n")), style), soft_wrap=True)
+
+
+def print_summary(screen: Console, reviewed: Reviewed) -> None:
+    """Print what stands above the diff: title, evidence, the model's words."""
     proposal = reviewed.proposal
-    screen.print(Text(f"\n{visible(proposal.title)} ({proposal.id})", "bold"))
+    say(screen, f"\n{proposal.title} ({proposal.id})", "bold")
     for line in render_evidence(proposal.evidence):
-        screen.print(Text(visible(line), "yellow" if line.startswith("Fails") else ""))
+        say(screen, line, _evidence_style(proposal.evidence, line))
     if proposal.rationale:
-        screen.print(Text("\n" + "\n".join(visible(line) for line in proposal.rationale.splitlines()), "italic"))
-    for change in proposal.files:
-        screen.print()
-        for line in file_header(change):
-            screen.print(Text(line, "bold"))
+        say(screen, f"\n{proposal.rationale}", "italic")
+
+
+def print_diff(screen: Console, reviewed: Reviewed) -> None:
+    """Print every hunk as one coloured diff."""
+    for change in reviewed.proposal.files:
+        print_file_header(screen, change)
         for hunk in change.hunks:
             print_hunk(screen, change, hunk)
     screen.print()
 
 
+def print_file_header(screen: Console, change: FileChange) -> None:
+    """Print the lines that begin a file in a diff."""
+    say(screen, "\n" + "\n".join(file_header(change)), "bold")
+
+
 def print_hunk(screen: Console, change: FileChange, hunk: Hunk) -> None:
     """Print one hunk as a coloured unified diff."""
     for line in (hunk_header(change, hunk), *hunk_diff(change, hunk)):
-        screen.print(Text(line, _STYLES.get(line[:1], "")), soft_wrap=True)
+        say(screen, line, _STYLES.get(line[:1], ""))
 
 
 def ask_for_decisions(screen: Console, store: Store, reviewed: Reviewed) -> list[str]:
-    """The hunks the developer accepts; those refused are stored as rejected, the rest stays pending."""
+    """The hunks the developer accepts, each shown before it is asked about.
+
+    Those refused are stored as rejected, the rest stays pending.
+    """
     accepted: list[str] = []
-    everything = False
-    for change, hunk in reviewed.proposal.hunks():
+    shown_file: FileChange | None = None
+    hunks = reviewed.proposal.hunks()
+    for number, (change, hunk) in enumerate(hunks, start=1):
         if hunk.id not in reviewed.undecided or hunk.id in accepted:
             continue
-        if everything:
-            accepted.append(hunk.id)
-            continue
-        screen.print(Text(f"{hunk.id}: {describe_hunk(change, hunk)}", "bold"))
-        answer = Prompt.ask(
-            f"Accept it{_needs(reviewed, hunk, accepted)}? yes, no, all of the rest, quit",
-            choices=["y", "n", "a", "q"],
-            console=screen,
-        )
+        if change is not shown_file:
+            print_file_header(screen, change)
+            shown_file = change
+        print_hunk(screen, change, hunk)
+        needs = _needs(reviewed, hunk, accepted)
+        answer = _ask(screen, f"({number}/{len(hunks)}) {hunk.id} {describe_hunk(change, hunk)}{needs}. Accept it?")
         if answer == "q":
             break
         if answer == "n":
             reviewed = decide(store, reviewed, [hunk.id], HunkState.REJECTED)
             continue
-        everything = answer == "a"
-        accepted += with_needs(reviewed.proposal, reviewed.states, [hunk.id])
+        wanted = [hunk.id, *(other.id for _, other in hunks[number:])] if answer == "a" else [hunk.id]
+        accepted += with_needs(reviewed.proposal, reviewed.states, wanted)
+        if answer == "a":
+            break
     return list(dict.fromkeys(accepted))
 
 
+def _evidence_style(evidence: Evidence, line: str) -> str:
+    if line.startswith("Fails"):
+        return "red"
+    if not line.startswith("Checked"):
+        return ""
+    if evidence.new_failures or evidence.problems:
+        return "red"
+    return "green" if evidence.ran else "yellow"
+
+
+def _ask(screen: Console, question: str) -> str:
+    """``y``, ``n``, ``a`` or ``q``; the end of input means ``q``."""
+    while True:
+        screen.print(Text(visible(question), "bold"), Text("[y,n,a,q,?] ", "bold magenta"), end="", soft_wrap=True)
+        try:
+            answer = screen.input().strip().lower()
+        except EOFError:
+            screen.print()
+            return "q"
+        answer = _ANSWERS.get(answer, answer)
+        if answer in _ANSWERS.values():
+            return answer
+        say(screen, _HELP, "magenta")
+
+
 def _needs(reviewed: Reviewed, hunk: Hunk, accepted: list[str]) -> str:
-    others = [
-        other
-        for other in with_needs(reviewed.proposal, reviewed.states, [hunk.id])
-        if other != hunk.id and other not in accepted
-    ]
-    return f" with {', '.join(others)}, which it needs" if others else ""
+    """Which hunks come along with *hunk*, and which it needs in vain."""
+    wanted = with_needs(reviewed.proposal, reviewed.states, [hunk.id])
+    others = [other for other in wanted if other != hunk.id and other not in accepted]
+    refused = [need for need in hunk.needs if reviewed.states[need] is HunkState.REJECTED]
+    along = f", with {', '.join(others)}, which it needs" if others else ""
+    return along + (f"; it needs {', '.join(refused)}, which you rejected" if refused else "")

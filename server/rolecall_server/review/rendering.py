@@ -12,11 +12,14 @@ from rolecall_server.workspace import split_lines
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
-_INVISIBLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_INVISIBLE = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    r"\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 def visible(text: str) -> str:
-    """*text* with control, zero-width and bidirectional characters spelled out: what is shown is what is there."""
+    """*text* with control, zero-width, bidirectional and tag characters spelled out: what is shown is what is there."""
     return _INVISIBLE.sub(lambda match: f"<U+{ord(match[0]):04X}>", text)
 
 
@@ -84,7 +87,7 @@ def render_proposal(reviewed: Reviewed) -> str:
             state = reviewed.states[hunk.id]
             note = "" if state is HunkState.PENDING else f" [{state}]"
             body += [hunk_header(change, hunk) + note, *hunk_diff(change, hunk)]
-    return "\n".join([*(f"# {line}".rstrip() for line in head), *body]) + "\n"
+    return "\n".join(visible(line) for line in (*(f"# {line}".rstrip() for line in head), *body)) + "\n"
 
 
 def headline(proposal: Proposal) -> str:

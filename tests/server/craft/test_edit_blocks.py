@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rolecall_server.craft.edit_blocks import Edited, apply_edit_blocks, parse_edit_blocks
+from support.edits import block
 
 FILES = {
     "shop/price.py": "import math\n\n\ndef total(items):\n    return sum(items)\n\n\ndef tax(items):\n    return 0\n",
@@ -15,10 +17,6 @@ FILES = {
 
 def edited(reply: str, files: dict[str, str] = FILES) -> Edited:
     return apply_edit_blocks(parse_edit_blocks(reply), files.get)
-
-
-def block(path: str, search: str, replace: str) -> str:
-    return f"FILE: {path}\n<<<<<<< SEARCH\n{search}=======\n{replace}>>>>>>> REPLACE\n"
 
 
 def test_a_block_replaces_the_lines_it_names() -> None:

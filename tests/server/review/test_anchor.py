@@ -7,6 +7,7 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from rolecall_server.errors import HunkStale
 from rolecall_server.review.acceptance import apply_edits, plan_acceptance
 from rolecall_server.review.anchor import Anchor, Stale, locate, text_with

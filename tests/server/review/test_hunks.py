@@ -6,6 +6,7 @@ from textwrap import dedent
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from rolecall_server.review.anchor import text_with
 from rolecall_server.review.hunks import file_change, line_ending, number_hunks
 from rolecall_server.review.proposal import FileChange
