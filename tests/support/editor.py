@@ -166,7 +166,8 @@ class Editor:
         """Carry out a code action."""
         assert action.command is not None
         assert action.command.arguments
-        return await self.execute(action.command.command, **action.command.arguments[0])
+        given: Any = action.command.arguments[0]
+        return await self.execute(action.command.command, **given)
 
     def hunks(self, path: str) -> dict[str, types.Diagnostic]:
         """The hunks shown on a file, by their code such as ``p1/h2``."""
@@ -213,7 +214,9 @@ class Editor:
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, list(changes)))
 
     def _apply(self, edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
-        by_uri = {uri: (None, list(edits)) for uri, edits in (edit.changes or {}).items()}
+        by_uri: dict[str, tuple[int | None, list[types.TextEdit]]] = {
+            uri: (None, list(edits)) for uri, edits in (edit.changes or {}).items()
+        }
         for change in edit.document_changes or ():
             if isinstance(change, types.CreateFile):
                 path = self._path(change.uri)
