@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rich.console import Console
-from rich.prompt import Confirm
 from rich.text import Text
 
+from rolecall_server.cli.interrupts import end_like_ctrl_c
+from rolecall_server.cli.screen import say
 from rolecall_server.errors import RolecallError
 from rolecall_server.sandbox import Interpreter, NotRun, find_interpreter, run_tests, shadow_workspace
 from rolecall_server.settings import read_settings

@@ -79,6 +79,8 @@ def ask_for_decisions(screen: Console, store: Store, reviewed: Reviewed) -> list
         if change is not shown_file:
             print_file_header(screen, change)
             shown_file = change
+        else:
+            screen.print()
         print_hunk(screen, change, hunk)
         needs = _needs(reviewed, hunk, accepted)
         answer = _ask(screen, f"({number}/{len(hunks)}) {hunk.id} {describe_hunk(change, hunk)}{needs}. Accept it?")

@@ -44,6 +44,8 @@ class Focus:
     """A dotted name within the file; empty for all of it."""
     test_path: str = ""
     """The test file that is to be extended, where there is one."""
+    style_path: str = ""
+    """A test file to imitate where none is to be extended."""
     brief: str = ""
 
 
@@ -156,6 +158,8 @@ def _surroundings(view: View, focus: Focus, tests_budget: int) -> Iterator[Conte
         return
     if focus.test_path:
         yield from _tests_shown(view, focus.test_path, tests_budget)
+    elif focus.style_path:
+        yield _beginning(view, focus.style_path, "how this repository writes tests", tests_budget)
     definition = find_definition(view.snapshot, focus.path, focus.symbol) if focus.symbol else None
     for used in uses(view.snapshot, focus.path, definition):
         if used.path != focus.path:
@@ -175,16 +179,19 @@ def _tests_shown(view: View, path: str, budget_tokens: int) -> Iterator[ContextI
     if whole.tokens <= budget_tokens:
         yield whole
         return
-    lines = split_lines(whole.text)
+    yield _beginning(view, path, "the test file to extend", budget_tokens // 2)
+    yield from _some(_outline(view, path, "all it defines"))
+
+
+def _beginning(view: View, path: str, reason: str, budget_tokens: int) -> ContextItem:
+    """As many lines from the top of *path* as fit."""
+    lines = split_lines(read_text_file(view.workspace, path).text)
     kept, tokens = 0, 0
-    while kept < len(lines) and tokens < budget_tokens // 2:
+    while kept < len(lines) and tokens < budget_tokens:
         tokens += view.count_tokens(lines[kept])
         kept += 1
-    text = "".join(lines[:kept])
-    yield ContextItem(
-        path, f"the first {kept} of {len(lines)} lines of the test file to extend", "body", text, 1, tokens
-    )
-    yield from _some(_outline(view, path, "all it defines"))
+    said = reason if kept == len(lines) else f"{reason}: the first {kept} of {len(lines)} lines"
+    return ContextItem(path, said, "file" if kept == len(lines) else "body", "".join(lines[:kept]), 1, tokens)
 
 
 def _call_sites(view: View, path: str, targets: Iterable[Definition]) -> Iterator[ContextItem]:

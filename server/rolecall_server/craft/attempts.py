@@ -91,6 +91,8 @@ class _Talk:
     messages: list[ChatMessage]
     report: Report
     given_up: list[str] = field(default_factory=list[str])
+    interrupted: RolecallError | None = None
+    """What kept the model from correcting edits of which others fit."""
 
     async def ask(self) -> str:
         n_characters = 0
@@ -123,7 +125,7 @@ async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
     best = attempt = await _attempt(work, edited, report)
     rationale, repairs = prose_of(reply), 0
     try:
-        while not best.works and repairs < MAX_REPAIRS:
+        while not best.works and repairs < MAX_REPAIRS and talk.interrupted is None:
             repairs += 1
             report(f"repair {repairs} of {MAX_REPAIRS}: showing the model what failed", None)
             talk.tell(_complaint(work, attempt))
@@ -134,7 +136,7 @@ async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
             best = max(best, attempt, key=Attempt.rank)
     except RolecallError as error:
         return Outcome(best, rationale, repairs - 1, tuple(talk.given_up), error)
-    return Outcome(best, rationale, repairs, tuple(talk.given_up))
+    return Outcome(best, rationale, repairs, tuple(talk.given_up), talk.interrupted)
 
 
 def prose_of(reply: str, max_characters: int = 4000) -> str:
@@ -163,15 +165,23 @@ async def _edits(work: Work, talk: _Talk, files: Mapping[str, str]) -> tuple[str
         if not edited.problems and (blocks or merged != files):
             break
         if correction == MAX_CORRECTIONS:
-            talk.given_up += [
-                f"An edit of {problem.path or 'a file'} was left out: {_first_line(problem.reason)}"
-                for problem in edited.problems
-            ]
+            talk.given_up += _left_out(edited.problems)
             break
         talk.report("asking again for an edit that fits nowhere", None)
         talk.tell(describe_problems(edited.problems))
-        reply = await talk.ask()
+        try:
+            reply = await talk.ask()
+        except RolecallError as error:
+            if merged == files:
+                raise
+            talk.given_up += _left_out(edited.problems)
+            talk.interrupted = error
+            break
     return first_reply, {path: text for path, text in merged.items() if text != work.read_text(path)}
+
+
+def _left_out(problems: Sequence[Problem]) -> list[str]:
+    return [f"An edit of {problem.path or 'a file'} was left out: {_first_line(problem.reason)}" for problem in problems]
 
 
 def _checked(work: Work, edited: Edited) -> Edited:

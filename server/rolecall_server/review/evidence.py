@@ -86,7 +86,8 @@ def _tests(evidence: Evidence) -> str:
 
 
 def _coverage(change: CoverageChange) -> str:
-    return f"coverage of {change.path} {_percent(change.before)} -> {_percent(change.after)}"
+    before = "" if change.before is None else f" {_percent(change.before)} ->"
+    return f"coverage of {change.path}{before} {_percent(change.after)}"
 
 
 def _percent(ratio: float | None) -> str:

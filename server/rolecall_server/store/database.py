@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import platformdirs
 
@@ -62,7 +64,10 @@ class CallRow:
 
 @dataclass(frozen=True)
 class Store:
-    """An open database. All methods commit before they return."""
+    """An open database. All methods commit before they return.
+
+    Any of them raises `StoreUnavailable` where the disk is full, the file damaged or another process holds it.
+    """
 
     path: Path
     connection: sqlite3.Connection
@@ -74,7 +79,7 @@ class Store:
 
     def end_run(self, run_id: str, state: str, error: str = "") -> None:
         """Say how a run ended."""
-        with self.connection as connection:
+        with self._transaction() as connection:
             connection.execute(
                 "UPDATE run SET state = ?, error = ?, ended_at = ? WHERE id = ?",
                 (state, error, time.time(), _number(run_id)),
@@ -86,12 +91,10 @@ class Store:
         Raises:
             NotFound: there is none of that id.
         """
-        row = self.connection.execute(
-            "SELECT role, path, brief, state, error FROM run WHERE id = ?", (_number(run_id),)
-        ).fetchone()
-        if row is None:
+        rows = self._select("SELECT role, path, brief, state, error FROM run WHERE id = ?", _number(run_id))
+        if not rows:
             raise NotFound(f"There is no run {run_id}.")
-        return RunRow(run_id, *row)
+        return RunRow(run_id, *rows[0])
 
     def add_call(self, run_id: str, request: str) -> int:
         """The number of a model call that is about to be made."""
@@ -99,14 +102,12 @@ class Store:
 
     def end_call(self, call_id: int, reply: str | None, error: str = "") -> None:
         """Store what came back, before anyone acts on it."""
-        with self.connection as connection:
+        with self._transaction() as connection:
             connection.execute("UPDATE call SET reply = ?, error = ? WHERE id = ?", (reply, error, call_id))
 
     def calls(self, run_id: str) -> tuple[CallRow, ...]:
         """The model calls of a run, in order."""
-        rows = self.connection.execute(
-            "SELECT request, reply, error FROM call WHERE run_id = ? ORDER BY id", (_number(run_id),)
-        )
+        rows = self._select("SELECT request, reply, error FROM call WHERE run_id = ? ORDER BY id", _number(run_id))
         return tuple(CallRow(*row) for row in rows)
 
     def reserve_proposal(self, run_id: str) -> str:
@@ -115,14 +116,14 @@ class Store:
 
     def save_proposal(self, proposal_id: str, body: str) -> None:
         """Store a proposal's body."""
-        with self.connection as connection:
+        with self._transaction() as connection:
             connection.execute("UPDATE proposal SET body = ? WHERE id = ?", (body, _number(proposal_id)))
 
     def proposals(self, root: Path) -> tuple[str, ...]:
         """The body of every proposal for the workspace at *root*, oldest first."""
-        rows = self.connection.execute(
+        rows = self._select(
             "SELECT body FROM proposal JOIN run ON run.id = run_id WHERE root = ? AND body != '' ORDER BY proposal.id",
-            (str(root),),
+            str(root),
         )
         return tuple(body for (body,) in rows)
 
@@ -132,15 +133,15 @@ class Store:
         Raises:
             NotFound: there is none of that id.
         """
-        row = self.connection.execute("SELECT body FROM proposal WHERE id = ?", (_number(proposal_id),)).fetchone()
-        if row is None or not row[0]:
+        rows = self._select("SELECT body FROM proposal WHERE id = ? AND body != ''", _number(proposal_id))
+        if not rows:
             raise NotFound(f"There is no proposal {proposal_id}.")
-        return row[0]
+        return rows[0][0]
 
     def decide(self, proposal_id: str, states: Mapping[str, str], reason: str = "") -> None:
         """Store the new state of some hunks, all or none."""
         now = time.time()
-        with self.connection as connection:
+        with self._transaction() as connection:
             connection.executemany(
                 "INSERT INTO decision (proposal_id, hunk_id, state, reason, at) VALUES (?, ?, ?, ?, ?)",
                 [(_number(proposal_id), hunk_id, state, reason, now) for hunk_id, state in states.items()],
@@ -148,10 +149,9 @@ class Store:
 
     def decisions(self, proposal_id: str) -> dict[str, str]:
         """The latest stored state of each hunk that ever left ``pending``."""
-        rows = self.connection.execute(
-            "SELECT hunk_id, state FROM decision WHERE proposal_id = ? ORDER BY id", (_number(proposal_id),)
+        return dict(
+            self._select("SELECT hunk_id, state FROM decision WHERE proposal_id = ? ORDER BY id", _number(proposal_id))
         )
-        return dict(rows.fetchall())
 
     def close(self) -> None:
         """Close the database; nothing is lost without it."""
@@ -159,11 +159,29 @@ class Store:
 
     def _insert(self, table: str, **values: object) -> int:
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
-        with self.connection as connection:
+        with self._transaction() as connection:
             statement = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - names are ours
             row_id = connection.execute(statement, tuple(values.values())).lastrowid
         assert row_id is not None
         return row_id
+
+    def _select(self, statement: str, *values: object) -> list[Any]:
+        with self._transaction() as connection:
+            return connection.execute(statement, values).fetchall()
+
+    @contextmanager
+    def _transaction(self) -> Generator[sqlite3.Connection]:
+        """The connection; what is done with it is committed at the end, all or none."""
+        try:
+            with self.connection as connection:
+                yield connection
+        except sqlite3.DatabaseError as error:
+            if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError):
+                raise  # a mistake of the caller's
+            raise StoreUnavailable(
+                f"Rolecall's database {self.path} cannot be used: {error}.",
+                "Free some space, or move that file away, then try again.",
+            ) from error
 
 
 def store_path() -> Path:
@@ -184,13 +202,22 @@ def open_store(path: Path) -> Store:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
-            path.replace(path.with_name(f"{path.name}.damaged-{time.time_ns()}"))
+            _set_aside(path)
             return Store(path, _connect(path))
     except (OSError, sqlite3.Error) as error:
         raise StoreUnavailable(
             f"Rolecall's database {path} cannot be opened: {error}.",
             "Make its folder writable, then restart.",
         ) from error
+
+
+def _set_aside(path: Path) -> None:
+    """Rename a damaged database with the logs that belong to it, so that nothing of it is read into a new one."""
+    now = time.time_ns()
+    for suffix in ("", "-wal", "-shm"):
+        part = path.with_name(path.name + suffix)
+        if part.exists():
+            part.replace(path.with_name(f"{path.name}.damaged-{now}{suffix}"))
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -9,6 +9,7 @@ from rolecall_analysis import Snapshot, is_test_path, tests_of
 from rolecall_server.workspace import Workspace, file_exists
 
 _SOURCE_FOLDERS = ("src", "lib")
+_TESTS_ON_A_PAGE = 8
 
 
 def choose_test_path(workspace: Workspace, snapshot: Snapshot, path: str) -> str:
@@ -31,6 +32,22 @@ def choose_test_path(workspace: Workspace, snapshot: Snapshot, path: str) -> str
     if len(existing) == 1 and len(others) == 1:
         return existing[0]
     return _new_path(workspace, others, path, stem)
+
+
+def choose_style_example(snapshot: Snapshot, test_path: str) -> str | None:
+    """The test file that a new one at *test_path* should look like: the nearest by folder, then by size of a page.
+
+    ``None`` where the repository has no tests.
+    """
+    folder = PurePosixPath(test_path).parent
+
+    def distance(other: str) -> tuple[int, int, str]:
+        parts = PurePosixPath(other).parent.parts
+        shared = sum(a == b for a, b in zip(parts, folder.parts, strict=False))
+        n_tests = sum(definition.kind != "variable" for definition in snapshot.files[other].definitions)
+        return len(parts) + len(folder.parts) - 2 * shared, abs(n_tests - _TESTS_ON_A_PAGE), other
+
+    return min((path for path in snapshot.files if is_test_path(path)), key=distance, default=None)
 
 
 def _names(test: str, stem: str) -> bool:

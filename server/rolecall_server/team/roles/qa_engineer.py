@@ -12,7 +12,7 @@ from rolecall_server.errors import FileRefused
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
-from rolecall_server.team.test_placement import choose_test_path
+from rolecall_server.team.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.trials import Trials
 from rolecall_server.workspace import file_exists, read_text_or_none
 
@@ -36,7 +36,13 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     trials = Trials(desk, (request.path,))
     existing = tests_of(desk.snapshot, request.path)
     await trials.without_change(existing)
-    focus = Focus(request.path, request.symbol, test_path if extends else "", request.brief)
+    focus = Focus(
+        request.path,
+        request.symbol,
+        test_path=test_path if extends else "",
+        style_path=choose_style_example(desk.snapshot, test_path) or "",
+        brief=request.brief,
+    )
     task = _task(request, test_path, extends, trials.before)
     work = Work(
         opening=open_conversation(_PROFILE, desk, focus, task),
