@@ -161,9 +161,7 @@ def _surroundings(view: View, focus: Focus, tests_budget: int) -> Iterator[Conte
     elif focus.style_path:
         yield _beginning(view, focus.style_path, "how this repository writes tests", tests_budget)
     definition = find_definition(view.snapshot, focus.path, focus.symbol) if focus.symbol else None
-    for used in uses(view.snapshot, focus.path, definition):
-        if used.path != focus.path:
-            yield _signature(view, used, "the file in focus uses it")
+    yield from _used(view, focus.path, definition)
     targets = (
         [definition] if definition else [d for d in definitions_in(view.snapshot, focus.path) if d.kind != "variable"]
     )
@@ -232,12 +230,39 @@ def _body(view: View, definition: Definition, reason: str) -> ContextItem:
     return ContextItem(definition.path, reason, "body", text, start + 1, view.count_tokens(text))
 
 
-def _signature(view: View, definition: Definition, reason: str) -> ContextItem:
-    text = definition.signature
+def _used(view: View, path: str, definition: Definition | None) -> Iterator[ContextItem]:
+    """What *path*, or *definition* in it, uses of other files, an item for each; of a class, its methods too."""
+    by_path: dict[str, list[Definition]] = {}
+    for used in uses(view.snapshot, path, definition):
+        if used.path != path:
+            by_path.setdefault(used.path, []).append(used)
+    for other, found in by_path.items():
+        lines = [line for used in found for line in _signatures(view, used)]
+        text = "\n".join(dict.fromkeys(lines))
+        yield ContextItem(
+            other,
+            "what the file in focus uses of it",
+            "signature",
+            text,
+            _line_number(found[0]),
+            view.count_tokens(text),
+        )
+
+
+def _signatures(view: View, definition: Definition) -> Iterator[str]:
+    """The signature of *definition* and the first line of its docstring; of a class, those of its methods too."""
+    indent = "    " * definition.qualified_name.count(".")
+    yield indent + definition.signature
     if definition.docstring:
-        text += f'\n    """{definition.docstring.strip().splitlines()[0]}"""'
-    line = definition.span.start.line + 1
-    return ContextItem(definition.path, reason, "signature", text, line, view.count_tokens(text))
+        yield f'{indent}    """{definition.docstring.strip().splitlines()[0]}"""'
+    if definition.kind == "class":
+        for member in definitions_in(view.snapshot, definition.path):
+            if member.scope == definition.qualified_name and member.kind == "method":
+                yield from _signatures(view, member)
+
+
+def _line_number(definition: Definition) -> int:
+    return definition.span.start.line + 1
 
 
 def _outline(view: View, path: str, reason: str) -> ContextItem | None:

@@ -181,7 +181,9 @@ async def _edits(work: Work, talk: _Talk, files: Mapping[str, str]) -> tuple[str
 
 
 def _left_out(problems: Sequence[Problem]) -> list[str]:
-    return [f"An edit of {problem.path or 'a file'} was left out: {_first_line(problem.reason)}" for problem in problems]
+    return [
+        f"An edit of {problem.path or 'a file'} was left out: {_first_line(problem.reason)}" for problem in problems
+    ]
 
 
 def _checked(work: Work, edited: Edited) -> Edited:

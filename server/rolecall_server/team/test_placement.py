@@ -34,11 +34,14 @@ def choose_test_path(workspace: Workspace, snapshot: Snapshot, path: str) -> str
     return _new_path(workspace, others, path, stem)
 
 
-def choose_style_example(snapshot: Snapshot, test_path: str) -> str | None:
-    """The test file that a new one at *test_path* should look like: the nearest by folder, then by size of a page.
+def choose_style_example(snapshot: Snapshot, path: str, test_path: str) -> str | None:
+    """The test file that a new one for *path* at *test_path* should look like.
 
-    ``None`` where the repository has no tests.
+    The best one that tests *path*; else the nearest by folder, of about a page. ``None`` where there are no tests.
     """
+    existing = tests_of(snapshot, path)
+    if existing:
+        return existing[0]
     folder = PurePosixPath(test_path).parent
 
     def distance(other: str) -> tuple[int, int, str]:
@@ -47,7 +50,7 @@ def choose_style_example(snapshot: Snapshot, test_path: str) -> str | None:
         n_tests = sum(definition.kind != "variable" for definition in snapshot.files[other].definitions)
         return len(parts) + len(folder.parts) - 2 * shared, abs(n_tests - _TESTS_ON_A_PAGE), other
 
-    return min((path for path in snapshot.files if is_test_path(path)), key=distance, default=None)
+    return min((other for other in snapshot.files if is_test_path(other)), key=distance, default=None)
 
 
 def _names(test: str, stem: str) -> bool:

@@ -13,7 +13,7 @@ from rolecall_server.errors import BriefMissing
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
-from rolecall_server.team.test_placement import choose_test_path
+from rolecall_server.team.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.trials import Trials
 from rolecall_server.workspace import file_exists, read_text_or_none
 
@@ -33,7 +33,8 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     """
     if not request.brief.strip():
         raise BriefMissing("The Engineer needs a brief.", "Say in a sentence what to implement.")
-    focus = Focus(request.path, request.symbol, _test_path(request, desk), request.brief)
+    test_path, style_path = _tests_to_show(request, desk)
+    focus = Focus(request.path, request.symbol, test_path=test_path, style_path=style_path, brief=request.brief)
     trials = Trials(desk, (request.path,) if request.path.endswith(".py") else ())
 
     async def try_out(files: Mapping[str, str]) -> TestRun | NotRun:
@@ -54,12 +55,14 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     return work, trials
 
 
-def _test_path(request: RunRequest, desk: Desk) -> str:
-    """The test file of the file in focus, where it has one."""
+def _tests_to_show(request: RunRequest, desk: Desk) -> tuple[str, str]:
+    """The test file of the file in focus, where it has one; else one to imitate."""
     if not request.path.endswith(".py") or is_test_path(request.path):
-        return ""
+        return "", ""
     chosen = choose_test_path(desk.workspace, desk.snapshot, request.path)
-    return chosen if file_exists(desk.workspace, chosen) else ""
+    if file_exists(desk.workspace, chosen):
+        return chosen, ""
+    return "", choose_style_example(desk.snapshot, request.path, chosen) or ""
 
 
 def _task(request: RunRequest) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from rolecall_analysis import is_test_path, tests_of
+from rolecall_analysis import Position, enclosing_definition, find_definition, is_test_path, tests_of
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import Work
 from rolecall_server.errors import FileRefused
@@ -14,14 +14,14 @@ from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.trials import Trials
-from rolecall_server.workspace import file_exists, read_text_or_none
+from rolecall_server.workspace import file_exists, read_text_file, read_text_or_none, split_lines
 
 _PROFILE = Path(__file__).with_suffix(".md")
 _ON_FAILURE = (
     "Find out for each whether the test or the code is wrong. Correct the tests that are wrong. Where the code is "
     "wrong, take the case out again and say so in a sentence that begins with `Finding:`."
 )
-_MAX_LINES_NAMED = 60
+_MAX_RUNS_NAMED = 40
 
 
 async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
@@ -40,10 +40,10 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         request.path,
         request.symbol,
         test_path=test_path if extends else "",
-        style_path=choose_style_example(desk.snapshot, test_path) or "",
+        style_path=choose_style_example(desk.snapshot, request.path, test_path) or "",
         brief=request.brief,
     )
-    task = _task(request, test_path, extends, trials.before)
+    task = _task(request, desk, test_path, extends, trials.before)
     work = Work(
         opening=open_conversation(_PROFILE, desk, focus, task),
         read_text=lambda path: read_text_or_none(desk.workspace, path),
@@ -62,34 +62,56 @@ def _check(request: RunRequest) -> None:
         raise FileRefused(f"{request.path} is a test file itself.", "Open the module it tests.")
 
 
-def _task(request: RunRequest, test_path: str, extends: bool, before: TestRun | NotRun | None) -> str:
+def _task(request: RunRequest, desk: Desk, test_path: str, extends: bool, before: TestRun | NotRun | None) -> str:
     what = f"`{request.symbol}` in {request.path}" if request.symbol else request.path
     lines = [f"Write tests for {what}."]
     if extends:
-        lines.append(f"Add them to {test_path}, which exists: an empty SEARCH adds at its end.")
+        lines.append(f"Add them to {test_path}, which exists: beside the tests they belong with, or at its end.")
         lines.append("Imports that they need and the file lacks go to its other imports, in an edit of their own.")
     else:
         lines.append(f"Put them into {test_path}, which does not exist yet: an empty SEARCH creates it.")
-    if isinstance(before, TestRun) and request.path in before.coverage and not request.symbol:
-        missing = before.coverage[request.path].missing_lines
-        if missing:
-            lines.append(f"The existing tests do not reach these lines of {request.path}: {_ranges(missing)}.")
+    unreached = _unreached(desk, request, before)
+    if unreached:
+        lines += [f"The existing tests do not reach these lines of {request.path}:", *unreached]
+    elif before is None:
+        lines.append(f"No existing test imports {request.path}.")
     if request.brief:
         lines.append(f"The developer adds: {request.brief}")
     return "\n".join(lines)
 
 
-def _ranges(numbers: Collection[int]) -> str:
-    """``1-3, 7`` for 1, 2, 3 and 7; the first ones where there are many."""
+def _unreached(desk: Desk, request: RunRequest, before: TestRun | NotRun | None) -> list[str]:
+    """What the existing tests leave out, as a line of text for each run of lines: where, and how it begins."""
+    if not isinstance(before, TestRun) or request.path not in before.coverage:
+        return []
+    source = split_lines(read_text_file(desk.workspace, request.path).text)
+    missing = [line for line in sorted(before.coverage[request.path].missing_lines) if line <= len(source)]
+    symbol = find_definition(desk.snapshot, request.path, request.symbol) if request.symbol else None
+    if symbol is not None:
+        missing = [line for line in missing if symbol.span.start.line < line <= symbol.span.end.line + 1]
+    runs = _runs(missing)
+    described = [_describe(desk, request.path, run, source) for run in runs[:_MAX_RUNS_NAMED]]
+    more = len(runs) - _MAX_RUNS_NAMED
+    return [*described, f"- and {more} more places"] if more > 0 else described
+
+
+def _runs(numbers: Iterable[int]) -> list[list[int]]:
+    """Ascending *numbers* in runs without gaps."""
     runs: list[list[int]] = []
-    for number in sorted(numbers)[:_MAX_LINES_NAMED]:
+    for number in numbers:
         if runs and number == runs[-1][-1] + 1:
             runs[-1].append(number)
         else:
             runs.append([number])
-    text = ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
-    more = len(numbers) - _MAX_LINES_NAMED
-    return f"{text} and {more} more" if more > 0 else text
+    return runs
+
+
+def _describe(desk: Desk, path: str, run: Sequence[int], source: Sequence[str]) -> str:
+    """``- lines 30-32, in Cart.total, from `if not items:` ``"""
+    around = enclosing_definition(desk.snapshot, path, Position(run[0] - 1, 0))
+    where = f", in {around.qualified_name}" if around else ""
+    lines = f"line {run[0]}" if len(run) == 1 else f"lines {run[0]}-{run[-1]}"
+    return f"- {lines}{where}{', from' if len(run) > 1 else ':'} `{source[run[0] - 1].strip()}`"
 
 
 def _refusal(path: str) -> str | None:
