@@ -3,7 +3,7 @@
 from rolecall_server.sandbox.interpreter import Interpreter, find_interpreter
 from rolecall_server.sandbox.pytest_run import run_tests
 from rolecall_server.sandbox.results import FileCoverage, NotRun, TestOutcome, TestRun
-from rolecall_server.sandbox.shadow import Shadow, shadow_workspace
+from rolecall_server.sandbox.shadow import Shadow, remove_abandoned_shadows, shadow_workspace
 
 __all__ = [
     "FileCoverage",
@@ -13,6 +13,7 @@ __all__ = [
     "TestOutcome",
     "TestRun",
     "find_interpreter",
+    "remove_abandoned_shadows",
     "run_tests",
     "shadow_workspace",
 ]

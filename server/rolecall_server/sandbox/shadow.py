@@ -13,6 +13,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
+import psutil
+
 from rolecall_server.errors import FileRefused
 from rolecall_server.sandbox.completion import complete
 from rolecall_server.sandbox.copying import CopyLimits, copy_tree
@@ -118,8 +120,23 @@ async def shadow_workspace(
         await complete(asyncio.to_thread(remove_tree, base))
 
 
+def remove_abandoned_shadows(parent: Path | None = None) -> int:
+    """Remove the copies that killed processes left in *parent*, the system's folder by default; how many there were."""
+    folder = parent or Path(tempfile.gettempdir())
+    abandoned = [path for path in folder.glob("rolecall-*-*") if (pid := _maker(path)) and not psutil.pid_exists(pid)]
+    for path in abandoned:
+        remove_tree(path)
+    return len(abandoned)
+
+
 def _make_base(parent: Path | None) -> Path:
-    return Path(tempfile.mkdtemp(prefix="rolecall-", dir=parent)).resolve()
+    return Path(tempfile.mkdtemp(prefix=f"rolecall-{os.getpid()}-", dir=parent)).resolve()
+
+
+def _maker(base: Path) -> int | None:
+    """The process that made *base*, by its name; ``None`` where the name is none of ours or a link."""
+    number = base.name.split("-")[1]
+    return int(number) if number.isascii() and number.isdigit() and not base.is_symlink() else None
 
 
 async def _fill(base: Path, workspace: Workspace, limits: CopyLimits) -> Shadow | NotRun:

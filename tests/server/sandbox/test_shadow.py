@@ -19,7 +19,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_server.errors import FileRefused
-from rolecall_server.sandbox import NotRun, Shadow, shadow_workspace
+from rolecall_server.sandbox import NotRun, Shadow, remove_abandoned_shadows, shadow_workspace
 from rolecall_server.sandbox.copying import CopyLimits
 from rolecall_server.workspace import Workspace
 
@@ -360,3 +360,13 @@ def test_read_only_folders_are_copied_written_and_removed_by_an_ordinary_user(tm
         program = textwrap.dedent(program).replace("ORDINARY_USER", str(ORDINARY_USER))
         ended = subprocess.run([sys.executable, "-c", program, folder], capture_output=True, text=True, check=False)
         assert ended.stdout.splitlines() == ["A = 2 A = 1", "[]"], ended.stderr
+
+
+def test_copies_of_processes_that_were_killed_are_removed_and_those_of_living_ones_stay(tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", "pass"])
+    ended.wait()
+    kept = [f"rolecall-{os.getpid()}-abc", "rolecall-notes-1", "rolecall-", "other-1-abc"]
+    for name in (f"rolecall-{ended.pid}-abc", *kept):
+        (tmp_path / name / "copy").mkdir(parents=True)
+    assert remove_abandoned_shadows(tmp_path) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
