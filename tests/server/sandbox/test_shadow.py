@@ -367,6 +367,6 @@ def test_copies_of_processes_that_were_killed_are_removed_and_those_of_living_on
     ended.wait()
     kept = [f"rolecall-{os.getpid()}-abc", "rolecall-notes-1", "rolecall-", "other-1-abc"]
     for name in (f"rolecall-{ended.pid}-abc", *kept):
-        (tmp_path / name / "copy").mkdir(parents=True)
-    assert remove_abandoned_shadows(tmp_path) == 1
-    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(kept)
+        (tmp_path / "left" / name / "copy").mkdir(parents=True)
+    assert remove_abandoned_shadows(tmp_path / "left") == 1
+    assert sorted(path.name for path in (tmp_path / "left").iterdir()) == sorted(kept)
