@@ -60,21 +60,40 @@ def sha256(text: str) -> str:
 
 
 def find_root(path: Path) -> Path:
-    """The nearest folder above *path* that looks like a project; else the folder it lies in."""
-    resolved = path.resolve()
+    """The nearest folder above *path* that looks like a project; else the folder it lies in.
+
+    Raises:
+        FileRefused: there can be no such path.
+    """
+    resolved = resolve(path)
     for parent in resolved.parents:
         if any((parent / marker).exists() for marker in _ROOT_MARKERS):
             return parent
     return resolved.parent
 
 
+def resolve(path: Path) -> Path:
+    """*path* with links followed; it need not exist.
+
+    Raises:
+        FileRefused: there can be no such path, its links go in a circle, or it may not be looked at.
+    """
+    try:
+        resolved = path.resolve()
+        resolved.exists()  # says what `resolve` passes over: a name that is too long, a folder that is closed
+    except (OSError, RuntimeError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no path, or its links go in a circle"
+        raise FileRefused(f"{str(path)!r} cannot be looked at: {why}.", "Name another file.") from None
+    return resolved
+
+
 def relative_path(workspace: Workspace, path: Path) -> str:
     """*path* below the root, following links.
 
     Raises:
-        FileRefused: it lies outside the workspace.
+        FileRefused: it lies outside the workspace, or there can be no such path.
     """
-    resolved = (workspace.root / path).resolve()
+    resolved = resolve(workspace.root / path)
     try:
         inside = resolved.relative_to(workspace.root)
     except ValueError:
@@ -94,6 +113,15 @@ def absolute_path(workspace: Workspace, path: str) -> Path:
     if PurePosixPath(path).is_absolute() or "\0" in path:
         raise FileRefused(f"{path!r} is no path inside the workspace.", "Name a file below the opened folder.")
     return workspace.root / relative_path(workspace, Path(path))
+
+
+def why_not_changed(workspace: Workspace, path: str) -> str | None:
+    """Why no edit may name *path*, or ``None``: it lies outside, or is another name of a file inside."""
+    try:
+        real = absolute_path(workspace, path).relative_to(workspace.root).as_posix()
+    except FileRefused as error:
+        return error.what
+    return None if real == path else f"{path} is another name of {real}; use that one."
 
 
 def file_exists(workspace: Workspace, path: str) -> bool:

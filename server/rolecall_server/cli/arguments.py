@@ -15,7 +15,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(
         prog="rolecall", description="A software team inside your editor, and here without one."
     )
-    top.add_argument("--version", action="version", version=f"rolecall {__version__}")
+    top.add_argument("-V", "--version", action="version", version=f"rolecall {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
     commands.add_parser("serve", help="speak the Language Server Protocol over standard input and output")
     tests = commands.add_parser("tests", help="have the QA Engineer write tests for a file")

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rich.console import Console
-from rich.text import Text
 
 from rolecall_server.cli.interrupts import end_like_ctrl_c
-from rolecall_server.cli.screen import say
-from rolecall_server.errors import RolecallError
+from rolecall_server.cli.screen import ask, say
+from rolecall_server.errors import FileRefused, RolecallError
 from rolecall_server.sandbox import Interpreter, NotRun, find_interpreter, run_tests, shadow_workspace
 from rolecall_server.settings import read_settings
 from rolecall_server.workspace import Workspace
@@ -53,16 +52,17 @@ MakeEditor = Callable[[Callable[[str], None], Callable[[str], None]], Editor]
 
 def run_demo(arguments: argparse.Namespace, make_editor: MakeEditor) -> int:
     """Run the demo on the library in ``arguments.library``; the exit code."""
+    end_like_ctrl_c()
     screen = Console(highlight=False)
     asks = sys.stdin.isatty() and not arguments.yes
     with tempfile.TemporaryDirectory(prefix="rolecall-demo-") as scratch:
         try:
             return asyncio.run(_demo(screen, Path(scratch).resolve(), arguments.library, make_editor, asks))
         except RolecallError as error:
-            screen.print(Text(f"{error.code}: {error}", "bold red"))
+            say(screen, f"{error.code}: {error}", "bold red")
             return 1
         except KeyboardInterrupt:
-            screen.print("Stopped; the scratch folder is removed.")
+            say(screen, "\nStopped; the scratch folder is removed.")
             return 130
 
 
@@ -71,39 +71,46 @@ async def _demo(screen: Console, scratch: Path, library: Path, make_editor: Make
     environ = {**os.environ, "XDG_DATA_HOME": str(scratch / "data")}
     settings, who = _settings()
     screen.rule("Rolecall")
-    screen.print(f"Repository: a copy of {root.name} in {root}\nModel: {who}\n")
+    say(screen, f"Repository: a copy of {root.name} in {root}\nModel: {who}\n")
     before = _texts(root)
 
     def show_progress(message: str) -> None:
-        screen.print(Text(f"  … {message}", "dim"))
+        say(screen, f"  … {message}", "dim")
 
     def show_message(message: str) -> None:
-        screen.print(Text(message, "bold"))
+        say(screen, message, "bold")
 
     editor = make_editor(show_message, _without_repeats(show_progress))
     await editor.start(root, environ, settings)
-    accepted: list[str] = []
     try:
         uri = editor.open(root / MODULE)
         screen.rule("1. Generate tests for the current file")
-        accepted += await _propose_and_decide(screen, editor, "rolecall.tests.generate", {"uri": uri}, asks)
+        first = await _propose_and_decide(screen, editor, "rolecall.tests.generate", {"uri": uri}, asks)
         screen.rule(f"2. Implement: {BRIEF.partition(':')[0]}")
-        accepted += await _propose_and_decide(
+        second = await _propose_and_decide(
             screen, editor, "rolecall.brief.implement", {"uri": uri, "brief": BRIEF}, asks
         )
         editor.save_all()
     finally:
         await editor.stop()
     screen.rule("3. What changed on disk")
-    exact = _compare(screen, before, _texts(root), accepted)
+    exact = _compare(screen, before, _texts(root), [*(first or ()), *(second or ())])
     screen.rule("4. The repository's own tests")
     green = await _run_tests(screen, root)
-    return 0 if exact and green and accepted else 1
+    return 0 if exact and green and first is not None and second is not None else 1
 
 
 def _unpack(library: Path, scratch: Path) -> Path:
-    with tarfile.open(library) as archive:
-        archive.extractall(scratch, filter="data")
+    """The root of the library's copy below *scratch*.
+
+    Raises:
+        FileRefused: it is no archive of one.
+    """
+    try:
+        with tarfile.open(library) as archive:
+            archive.extractall(scratch, filter="data")
+    except (OSError, tarfile.TarError) as error:
+        raise FileRefused(f"{library} cannot be unpacked: {error}.", "Name a source distribution (.tar.gz).") from error
     return next(path for path in sorted(scratch.iterdir()) if path.is_dir())
 
 
@@ -135,15 +142,18 @@ def _without_repeats(show: Callable[[str], None]) -> Callable[[str], None]:
 
 async def _propose_and_decide(
     screen: Console, editor: Editor, command: str, arguments: Mapping[str, Any], asks: bool
-) -> list[str]:
-    """Run a role, show its proposal, accept one hunk and reject another; the lines that were accepted, signed."""
+) -> list[str] | None:
+    """Run a role, show its proposal, accept one hunk and reject another; the lines that were accepted, signed.
+
+    ``None`` where there was no proposal.
+    """
     ended = await editor.run(command, arguments)
     proposal_id = ended.get("proposalId")
     if proposal_id is None:
-        return []
+        return None
     shown = await editor.execute("rolecall.proposal.show", {"proposalId": proposal_id})
     for line in str(shown["text"]).splitlines():
-        screen.print(Text(line, "italic" if line.startswith("#") else _STYLES.get(line[:1], "")), soft_wrap=True)
+        say(screen, line, "italic" if line.startswith("#") else _STYLES.get(line[:1], ""))
     hunks: Sequence[Mapping[str, Any]] = shown["hunks"]
     by_id = {hunk["hunkId"]: hunk for hunk in hunks}
     accepted: list[str] = []
@@ -153,10 +163,10 @@ async def _propose_and_decide(
             await editor.accept(target)
             for hunk_id in sorted({hunk["hunkId"], *_needs(by_id, hunk["hunkId"])}):
                 accepted += _signed_lines(by_id[hunk_id]["diff"])
-            screen.print(Text(f"Accepted {hunk['hunkId']}: {hunk['title']}", "bold green"))
+            say(screen, f"Accepted {hunk['hunkId']}: it {hunk['title']}.", "bold green")
         elif not accept and _agreed(screen, f"Reject {hunk['hunkId']}, which {hunk['title']}?", asks):
             await editor.execute("rolecall.hunk.reject", target)
-            screen.print(Text(f"Rejected {hunk['hunkId']}: {hunk['title']}", "bold red"))
+            say(screen, f"Rejected {hunk['hunkId']}: it {hunk['title']}.", "bold red")
     return accepted
 
 
@@ -181,7 +191,7 @@ def _needs(by_id: Mapping[str, Mapping[str, Any]], hunk_id: str) -> set[str]:
 
 
 def _agreed(screen: Console, question: str, asks: bool) -> bool:
-    return Confirm.ask(question, console=screen, default=True) if asks else True
+    return not asks or ask(screen, question, "yn", "  y  yes\n  n  no, leave it undecided") == "y"
 
 
 def _texts(root: Path) -> dict[str, str]:
@@ -196,11 +206,11 @@ def _compare(screen: Console, before: Mapping[str, str], after: Mapping[str, str
         old, new = before.get(path, "").splitlines(), after[path].splitlines()
         diff = list(difflib.unified_diff(old, new, f"a/{path}", f"b/{path}", lineterm=""))
         for line in diff:
-            screen.print(Text(line, _STYLES.get(line[:1], "")), soft_wrap=True)
+            say(screen, line, _STYLES.get(line[:1], ""))
         changed += _signed_lines(diff[2:])
     exact = sorted(changed) == sorted(accepted)
     verdict = "exactly the accepted lines" if exact else "NOT the accepted lines"
-    screen.print(Text(f"{len(changed)} changed lines on disk: {verdict}.", "bold green" if exact else "bold red"))
+    say(screen, f"{len(changed)} changed lines on disk: {verdict}.", "bold green" if exact else "bold red")
     return exact
 
 
@@ -211,13 +221,17 @@ def _signed_lines(diff: Sequence[str]) -> list[str]:
 async def _run_tests(screen: Console, root: Path) -> bool:
     interpreter = find_interpreter(root, sys.executable, os.environ)
     if not isinstance(interpreter, Interpreter):
-        screen.print(f"Not run: {interpreter.reason}")
+        say(screen, f"Not run: {interpreter}", "bold red")
         return False
     async with shadow_workspace(Workspace(root)) as shadow:
         if isinstance(shadow, NotRun):
-            screen.print(f"Not run: {shadow.reason}")
+            say(screen, f"Not run: {shadow}", "bold red")
             return False
         run = await run_tests(shadow, interpreter, timeout_s=120)
     good = run.status == "ran" and not run.failed
-    screen.print(Text(f"{len(run.passed)} passed, {len(run.failed)} failed", "bold green" if good else "bold red"))
+    say(
+        screen,
+        run.reason or f"{len(run.passed)} passed, {len(run.failed)} failed.",
+        "bold green" if good else "bold red",
+    )
     return good

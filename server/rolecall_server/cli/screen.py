@@ -21,12 +21,12 @@ from rolecall_server.store import Store
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _ANSWERS = {"yes": "y", "no": "n", "all": "a", "quit": "q"}
-_HELP = (
+_HUNK_HELP = (
     "  y  accept this hunk\n"
     "  n  reject it\n"
     "  a  accept it and all that follow\n"
     "  q  stop asking: write what was accepted, leave the rest undecided\n"
-    "  Ctrl+C  write nothing"
+    "  Ctrl+C  stop, and write nothing"
 )
 
 
@@ -83,7 +83,8 @@ def ask_for_decisions(screen: Console, store: Store, reviewed: Reviewed) -> list
             screen.print()
         print_hunk(screen, change, hunk)
         needs = _needs(reviewed, hunk, accepted)
-        answer = _ask(screen, f"({number}/{len(hunks)}) {hunk.id} {describe_hunk(change, hunk)}{needs}. Accept it?")
+        question = f"({number}/{len(hunks)}) {hunk.id} {describe_hunk(change, hunk)}{needs}. Accept it?"
+        answer = ask(screen, question, "ynaq", _HUNK_HELP)
         if answer == "q":
             break
         if answer == "n":
@@ -106,19 +107,24 @@ def _evidence_style(evidence: Evidence, line: str) -> str:
     return "green" if evidence.ran else "yellow"
 
 
-def _ask(screen: Console, question: str) -> str:
-    """``y``, ``n``, ``a`` or ``q``; the end of input means ``q``."""
+def ask(screen: Console, question: str, letters: str, explanation: str) -> str:
+    """The letter the developer answers with, one of *letters*; the last of them where the input ends.
+
+    Whole words are understood as well; anything else is answered with *explanation*, and asked again.
+    """
     while True:
-        screen.print(Text(visible(question), "bold"), Text("[y,n,a,q,?] ", "bold magenta"), end="", soft_wrap=True)
+        screen.print(
+            Text(visible(question), "bold"), Text(f"[{','.join(letters)},?] ", "magenta"), end="", soft_wrap=True
+        )
         try:
             answer = screen.input().strip().lower()
         except EOFError:
             screen.print()
-            return "q"
+            return letters[-1]
         answer = _ANSWERS.get(answer, answer)
-        if answer in _ANSWERS.values():
+        if len(answer) == 1 and answer in letters:
             return answer
-        say(screen, _HELP, "magenta")
+        say(screen, explanation, "magenta")
 
 
 def _needs(reviewed: Reviewed, hunk: Hunk, accepted: list[str]) -> str:

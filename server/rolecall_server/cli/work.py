@@ -25,7 +25,7 @@ from rolecall_server.settings import Settings, read_settings
 from rolecall_server.store import Store, open_store, store_path
 from rolecall_server.team.request import TITLES, RoleName, RunRequest
 from rolecall_server.team.run import Finished, Repository, carry_out
-from rolecall_server.workspace import Workspace, find_root, relative_path
+from rolecall_server.workspace import Workspace, find_root, relative_path, resolve
 
 
 def work(arguments: argparse.Namespace) -> int:
@@ -38,7 +38,8 @@ def work(arguments: argparse.Namespace) -> int:
         settings, _ = read_settings(arguments.settings, os.environ)
         finished = asyncio.run(_run(store, workspace, request, settings, messages))
         if finished.error is not None:
-            say(messages, f"Cut short: {finished.error}", "bold red")
+            say(messages, f"{finished.error.code}: cut short; this is the best of what there was.", "bold red")
+            say(messages, finished.error.next_step)
         reviewed = load_proposal(store, finished.proposal.id)
         if arguments.json:
             _print_json(store, workspace, reviewed, accept=arguments.yes)
@@ -65,7 +66,7 @@ def _request(arguments: argparse.Namespace) -> tuple[Workspace, RunRequest]:
     if not root.is_dir():
         raise FileRefused(f"{root} is no folder.", "Give --root the folder of a repository.")
     workspace = Workspace(root.resolve())
-    path = relative_path(workspace, file.resolve()) if file is not None else ""
+    path = relative_path(workspace, resolve(file)) if file is not None else ""
     if arguments.command == "tests":
         return workspace, RunRequest(RoleName.QA_ENGINEER, path, arguments.symbol, arguments.brief)
     return workspace, RunRequest(RoleName.ENGINEER, path, "", arguments.brief)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, cast
 
 from lsprotocol import types
@@ -10,9 +10,10 @@ from lsprotocol import types
 from rolecall_analysis import Position, enclosing_definition
 from rolecall_server.errors import NotFound, UserMustAct
 from rolecall_server.lsp.hunks import ShownHunk, shown_hunks
-from rolecall_server.lsp.positions import offset_at
+from rolecall_server.lsp.positions import place_at
 from rolecall_server.lsp.session import Folder, Session
 from rolecall_server.review.shelf import Reviewed
+from rolecall_server.workspace import split_lines
 
 
 def read_arguments(arguments: tuple[Any, ...]) -> Mapping[str, Any]:
@@ -39,6 +40,8 @@ def read_text_argument(arguments: Mapping[str, Any], name: str) -> str:
     value = arguments.get(name) or ""
     if not isinstance(value, str):
         raise UserMustAct(f"{name!r} must be a text.", "See docs/protocol.md for the command's fields.")
+    if any("\ud800" <= character <= "\udfff" for character in value):
+        raise UserMustAct(f"{name!r} holds half a character, which cannot be stored.", "Type it again.")
     return value
 
 
@@ -50,7 +53,7 @@ def read_range(arguments: Mapping[str, Any]) -> types.Range | None:
             types.Position(int(start["line"]), int(start["character"])),
             types.Position(int(end["line"]), int(end["character"])),
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
 
 
@@ -59,9 +62,8 @@ def symbol_at(session: Session, folder: Folder, path: str, uri: str, where: type
     document = session.documents.get(uri)
     if where is None or document is None:
         return ""
-    offset = offset_at(document.text, where.start, session.client.encoding)
-    line_start = offset_at(document.text, types.Position(where.start.line, 0), session.client.encoding)
-    definition = enclosing_definition(folder.index.snapshot(), path, Position(where.start.line, offset - line_start))
+    line, column = place_at(split_lines(document.text), where.start, session.client.encoding)
+    definition = enclosing_definition(session.snapshot(folder), path, Position(line, column))
     return definition.qualified_name if definition is not None else ""
 
 
@@ -92,8 +94,7 @@ def find_hunk(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, R
     """
     if hunk_id := read_text_argument(arguments, "hunkId"):
         folder, reviewed = find_proposal(session, arguments)
-        if hunk_id not in reviewed.states:
-            raise NotFound(f"{reviewed.proposal.id} has no hunk {hunk_id}.")
+        check_undecided(reviewed, [hunk_id])
         return folder, reviewed, hunk_id
     where = read_range(arguments)
     uri = read_text_argument(arguments, "uri")
@@ -102,6 +103,19 @@ def find_hunk(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, R
             if where is not None and shown.uri == uri and overlaps(shown.range, where):
                 return folder, shown.reviewed, shown.hunk.id
     raise NotFound("There is no pending hunk here.", "Put the cursor on a line that Rolecall marks.")
+
+
+def check_undecided(reviewed: Reviewed, hunk_ids: Collection[str]) -> None:
+    """Pass where all *hunk_ids* are still to be decided.
+
+    Raises:
+        NotFound: one of them does not exist or was decided before.
+    """
+    for hunk_id in hunk_ids:
+        if hunk_id not in reviewed.undecided:
+            known = reviewed.states.get(hunk_id)
+            what = f"was {known} before" if known else "does not exist"
+            raise NotFound(f"Hunk {hunk_id} of {reviewed.proposal.id} {what}.")
 
 
 def overlaps(one: types.Range, other: types.Range) -> bool:

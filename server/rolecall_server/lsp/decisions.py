@@ -9,7 +9,8 @@ from collections.abc import Collection, Sequence
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from rolecall_server.lsp.hunks import reload_proposal, show_hunks
+from rolecall_server.lsp.arguments import check_undecided
+from rolecall_server.lsp.hunks import refresh_hunks, reload_proposal, show_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder
 from rolecall_server.lsp.to_lsp import to_workspace_edit
@@ -31,26 +32,31 @@ async def accept_hunks(ls: RolecallServer, folder: Folder, proposal_id: str, hun
         HunkStale: one of them can no longer be placed; nothing is changed.
         NotFound: one of them does not exist or was decided before.
     """
+    try:
+        async with folder.deciding:
+            await _accept(ls, folder, proposal_id, hunk_ids)
+    finally:
+        refresh_hunks(ls, folder)
+
+
+async def _accept(ls: RolecallServer, folder: Folder, proposal_id: str, hunk_ids: Collection[str]) -> None:
     session = ls.session
-    async with folder.deciding:
-        reviewed = reload_proposal(ls, folder, proposal_id)
-        wanted = with_needs(reviewed.proposal, reviewed.states, hunk_ids)
-        edits: list[FileEdit] = []
-        for change in reviewed.proposal.files:
-            in_file = [hunk.id for hunk in change.hunks if hunk.id in wanted]
-            if in_file:
-                absolute_path(session.workspace(folder), change.path)  # still inside, whatever happened since
-                edits.append(
-                    plan_acceptance(change, reviewed.accepted, in_file, session.read_text(folder, change.path))
-                )
-        reason = await _apply(ls, folder, edits, f"Rolecall: {reviewed.proposal.title}")
-        if reason is not None:
-            ls.tell(f"the editor did not apply the change: {reason} Nothing was decided.", types.MessageType.Warning)
-            return
-        decide(session.store, reviewed, wanted, HunkState.ACCEPTED)
-        await _compare(ls, folder, edits)
-        reload_proposal(ls, folder, proposal_id)
-    show_hunks(ls, folder)
+    reviewed = reload_proposal(ls, folder, proposal_id)
+    check_undecided(reviewed, hunk_ids)
+    wanted = with_needs(reviewed.proposal, reviewed.states, hunk_ids)
+    edits: list[FileEdit] = []
+    for change in reviewed.proposal.files:
+        in_file = [hunk.id for hunk in change.hunks if hunk.id in wanted]
+        if in_file:
+            absolute_path(session.workspace(folder), change.path)  # still inside, whatever happened since
+            edits.append(plan_acceptance(change, reviewed.accepted, in_file, session.read_text(folder, change.path)))
+    reason = await _apply(ls, folder, edits, f"Rolecall: {reviewed.proposal.title}")
+    if reason is not None:
+        ls.tell(f"the editor did not apply the change: {reason} Nothing was decided.", types.MessageType.Warning)
+        return
+    decide(session.store, reviewed, wanted, HunkState.ACCEPTED)
+    await _compare(ls, folder, edits)
+    reload_proposal(ls, folder, proposal_id)
 
 
 def reject_hunks(ls: RolecallServer, folder: Folder, proposal_id: str, hunk_ids: Collection[str]) -> None:

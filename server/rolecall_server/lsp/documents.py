@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 
 from lsprotocol import types
 
-from rolecall_server.lsp.positions import Encoding, offset_at
+from rolecall_server.lsp.positions import Encoding, place_at
+from rolecall_server.workspace import split_lines
 
 
 @dataclass(frozen=True)
@@ -27,12 +28,23 @@ def changed(
     document: Document, version: int, changes: Iterable[types.TextDocumentContentChangeEvent], encoding: Encoding
 ) -> Document:
     """*document* after *changes*, each on the result of the one before; whole texts and ranges both."""
-    text = document.text
+    lines = split_lines(document.text)
     for change in changes:
         if isinstance(change, types.TextDocumentContentChangePartial):
-            start = offset_at(text, change.range.start, encoding)
-            end = offset_at(text, change.range.end, encoding)
-            text = text[:start] + change.text + text[max(start, end) :]
+            _replace(lines, change, encoding)
         else:
-            text = change.text
-    return replace(document, version=version, text=text)
+            lines = split_lines(change.text)
+    return replace(document, version=version, text="".join(lines))
+
+
+def _replace(lines: list[str], change: types.TextDocumentContentChangePartial, encoding: Encoding) -> None:
+    """Put *change* into *lines*. Only the lines it touches are split again: editors send thousands of changes at once.
+
+    The line before them is split along, because a carriage return and a line feed that meet become one ending.
+    """
+    start = place_at(lines, change.range.start, encoding)
+    end = max(start, place_at(lines, change.range.end, encoding))
+    first, last = max(0, start[0] - 1), end[0] + 1
+    before = "".join(lines[first : start[0]]) + "".join(lines[start[0] : start[0] + 1])[: start[1]]
+    after = "".join(lines[end[0] : last])[end[1] :]
+    lines[first:last] = split_lines(before + change.text + after)

@@ -20,10 +20,10 @@ def begin_scan(session: Session, folder: Folder) -> None:
         task.add_done_callback(session.background.discard)
 
 
-async def current_snapshot(folder: Folder) -> Snapshot:
+async def current_snapshot(session: Session, folder: Folder) -> Snapshot:
     """The code graph of *folder*, once its first scan is done."""
     await asyncio.shield(folder.ready)
-    return folder.index.snapshot()
+    return session.snapshot(folder)
 
 
 async def _scan(folder: Folder) -> None:

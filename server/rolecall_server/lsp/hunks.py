@@ -27,16 +27,24 @@ class ShownHunk:
 
 
 def text_changed(ls: RolecallServer, folder: Folder, path: str) -> None:
-    """See where the hunks on *path* stand now that its text is another."""
-    concerned = {
-        proposal_id: reviewed
-        for proposal_id, reviewed in folder.proposals.items()
-        if any(path in (change.path, reviewed.proposal.origin) for change in reviewed.proposal.files)
-    }
-    if concerned:
-        for proposal_id, reviewed in concerned.items():
-            folder.proposals[proposal_id] = refresh(ls.session.store, reviewed, _reader(ls.session, folder))
-        show_hunks(ls, folder)
+    """See where the hunks on *path* stand now that its text is another.
+
+    While an acceptance is under way the change is most likely the acceptance itself; it is looked at afterwards.
+    """
+    concerned = any(
+        path in (change.path, reviewed.proposal.origin)
+        for reviewed in folder.proposals.values()
+        for change in reviewed.proposal.files
+    )
+    if concerned and not folder.deciding.locked():
+        refresh_hunks(ls, folder)
+
+
+def refresh_hunks(ls: RolecallServer, folder: Folder) -> None:
+    """See where all hunks of *folder* stand, and show them."""
+    for proposal_id, reviewed in folder.proposals.items():
+        folder.proposals[proposal_id] = refresh(ls.session.store, reviewed, _reader(ls.session, folder))
+    show_hunks(ls, folder)
 
 
 def reload_proposal(ls: RolecallServer, folder: Folder, proposal_id: str) -> Reviewed:
@@ -58,6 +66,13 @@ def show_hunks(ls: RolecallServer, folder: Folder) -> None:
     for uri in folder.shown | by_uri.keys():
         ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, by_uri.get(uri, [])))
     folder.shown = set(by_uri)
+
+
+def clear_hunks(ls: RolecallServer, folder: Folder) -> None:
+    """Take back what was published for *folder*, which is open no more."""
+    for uri in folder.shown:
+        ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
+    folder.shown.clear()
 
 
 def shown_hunks(session: Session, folder: Folder) -> Iterator[ShownHunk]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
 
 from lsprotocol import types
@@ -13,15 +13,14 @@ from rolecall_server.workspace import split_lines
 Encoding = types.PositionEncodingKind
 
 
-def choose_encoding(offered: Sequence[Encoding | str] | None) -> Encoding:
+def choose_encoding(capabilities: types.ClientCapabilities) -> Encoding:
     """The encoding both sides can count in; UTF-16 where the client offers none, as the specification says.
 
     UTF-32 comes first where it is offered: its units are our own.
     """
-    for encoding in (Encoding.Utf32, Encoding.Utf8, Encoding.Utf16):
-        if encoding in (offered or ()):
-            return encoding
-    return Encoding.Utf16
+    offered = (capabilities.general.position_encodings if capabilities.general else None) or ()
+    wanted = (Encoding.Utf32, Encoding.Utf8)
+    return next((encoding for encoding in wanted if encoding in offered), Encoding.Utf16)
 
 
 def offset_at(text: str, position: types.Position, encoding: Encoding) -> int:
@@ -31,10 +30,18 @@ def offset_at(text: str, position: types.Position, encoding: Encoding) -> int:
     inside a character that takes several units the start of that character.
     """
     lines = split_lines(text)
+    line, column = place_at(lines, position, encoding)
+    return sum(len(before) for before in lines[:line]) + column
+
+
+def place_at(lines: Sequence[str], position: types.Position, encoding: Encoding) -> tuple[int, int]:
+    """The line of *position* and the code points before it in that line, in the sense of `offset_at`.
+
+    The end of the text is the start of a line after the last.
+    """
     if position.line >= len(lines):
-        return len(text)
-    before = sum(len(line) for line in lines[: position.line])
-    return before + _code_points(lines[position.line].rstrip("\r\n"), position.character, encoding)
+        return len(lines), 0
+    return position.line, _code_points(lines[position.line].rstrip("\r\n"), position.character, encoding)
 
 
 def position_at(text: str, offset: int, encoding: Encoding) -> types.Position:
@@ -49,19 +56,19 @@ def position_at(text: str, offset: int, encoding: Encoding) -> types.Position:
 
 def n_units(text: str, encoding: Encoding) -> int:
     """How many code units of *encoding* *text* takes."""
-    if encoding == Encoding.Utf32:
-        return len(text)
-    if encoding == Encoding.Utf8:
-        return len(text.encode("utf-8", "surrogatepass"))
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text) if encoding == Encoding.Utf32 or text.isascii() else sum(_widths(text, encoding))
 
 
 def _code_points(line: str, units: int, encoding: Encoding) -> int:
+    """How many characters of *line* lie wholly within its first *units*."""
+    line = line[:units]  # no character takes less than one
     if encoding == Encoding.Utf32 or line.isascii():
-        return min(units, len(line))
-    taken = 0
-    for at, character in enumerate(line):
-        taken += n_units(character, encoding)
-        if taken > units:
-            return at
-    return len(line)
+        return len(line)
+    return bisect.bisect_right(list(accumulate(_widths(line, encoding))), units)
+
+
+def _widths(text: str, encoding: Encoding) -> Iterator[int]:
+    """The code units of each character, in UTF-8 or UTF-16."""
+    if encoding == Encoding.Utf8:
+        return (1 + (each > "\x7f") + (each > "\u07ff") + (each > "\uffff") for each in text)
+    return (1 + (each > "\uffff") for each in text)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Awaitable, Generator
-from typing import Any
+from collections.abc import Awaitable, Generator, Mapping
+from typing import Any, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
@@ -20,12 +20,15 @@ from pygls.protocol import LanguageServerProtocol
 from pygls.protocol.json_rpc import JsonRPCNotification, RPCMessage
 from pygls.protocol.language_server import lsp_method
 
+from rolecall_server.lsp.positions import choose_encoding
+
 logger = logging.getLogger(__name__)
 
 _HEADER = re.compile(rb"[A-Za-z-]+: [^\r\n]*\r\n|\r\n")
 _LENGTH = re.compile(rb"content-length:", re.IGNORECASE)
 _VALID_LENGTH = re.compile(rb"Content-Length: \d{1,10}\r\n")
 _IGNORED = "$/rolecall/ignored"
+_INTERNAL = "Something went wrong inside; the server's log has the details."
 
 
 class FrameError(Exception):
@@ -59,19 +62,39 @@ class RolecallProtocol(LanguageServerProtocol):
 
     def __init__(self, server: Any, converter: Any) -> None:
         super().__init__(server, converter)
+        builtin = cast("dict[str, Any]", self.fm.builtin_features)  # pyright: ignore[reportUnknownMemberType]
+        for method in (
+            types.TEXT_DOCUMENT_DID_OPEN,
+            types.TEXT_DOCUMENT_DID_CHANGE,
+            types.TEXT_DOCUMENT_DID_CLOSE,
+        ):  # pygls would keep a second copy of every text, and stop a change that its copy cannot take
+            del builtin[method]
         self.ended = threading.Event()
         """Set by `exit`: nothing is read after it."""
 
     def structure_message(self, data: dict[str, Any]) -> Any:
-        """*data* as a message; a request of the wrong shape is answered here and goes no further."""
+        """*data* as a message; one of the wrong shape is answered here and goes no further."""
         try:
+            if "jsonrpc" in data and not isinstance(data.get("id", 0), (int, str)):
+                raise JsonRpcException("An id is a number or a text.")
             return super().structure_message(data)
-        except JsonRpcException as error:
-            if "id" in data and "method" in data:
-                self._send_response(data["id"], error=error.to_response_error())
-            else:
-                logger.warning("A message of the wrong shape is ignored: %s", data.get("method"))
+        except JsonRpcException:
+            self._refuse_shape(data)
             return JsonRPCNotification(_IGNORED, "2.0", None)
+
+    def _refuse_shape(self, data: Mapping[str, Any]) -> None:
+        match data:
+            case {"id": int() | str() as request_id, "method": str()}:
+                error = types.ResponseError(types.ErrorCodes.InvalidParams, "The parameters have the wrong shape.")
+                self._send_response(request_id, error=error)
+            case {"id": int() | str() as request_id, "method": _}:
+                error = types.ResponseError(types.ErrorCodes.InvalidRequest, "The method is no text.")
+                self._send_response(request_id, error=error)
+            case {"id": int() | str() as request_id}:  # a reply: whoever waits for it must not wait for ever
+                error = types.ResponseError(types.ErrorCodes.InvalidParams, "the reply has the wrong shape")
+                self._handle_response(request_id, error=error)
+            case _:
+                logger.warning("A message of the wrong shape is ignored: %s", data.get("method"))
 
     def handle_message(self, message: RPCMessage) -> None:
         """Refuse what the state of the session does not allow; pass on the rest."""
@@ -100,10 +123,18 @@ class RolecallProtocol(LanguageServerProtocol):
     def _send_response(
         self, msg_id: str | int, result: Any | None = None, error: types.ResponseError | None = None
     ) -> None:
-        """Answer a request. What pygls puts into `error.data` is a traceback, which belongs in the log."""
+        """Answer a request. What pygls says of an exception (its words, a traceback) belongs in the log."""
         if error is not None:
-            error = types.ResponseError(error.code, error.message)
+            internal = error.code == types.ErrorCodes.InternalError
+            error = types.ResponseError(error.code, _INTERNAL if internal else error.message)
         super()._send_response(msg_id, result, error)
+
+    @lsp_method(types.INITIALIZE)
+    def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
+        """What pygls announces, with the position encoding that the session counts in."""
+        result = yield from super().lsp_initialize(params)
+        result.capabilities.position_encoding = choose_encoding(params.capabilities)
+        return result
 
     @lsp_method(types.EXIT)
     def lsp_exit(self, *args: Any) -> Generator[Any, Any, None]:

@@ -67,10 +67,12 @@ async def _run(ls: RolecallServer, folder: Folder, request: RunRequest, run_id: 
         repository = await _repository(ls, folder)
         finished = await carry_out(run_id, request, repository, client, progress.report)
     except asyncio.CancelledError:
+        ls.session.store.end_run(run_id, "cancelled")  # it may not have come as far as `carry_out`, which says it too
         progress.end("cancelled")
         _announce(ls, run_id, "cancelled")
         raise
     except Exception as error:  # noqa: BLE001 - the boundary of a run: whatever it was, it is told once
+        ls.session.store.end_run(run_id, "failed", str(error))
         progress.end("failed")
         ls.tell_error(error)
         _announce(ls, run_id, "failed", error=error.code if isinstance(error, RolecallError) else type(error).__name__)
@@ -83,7 +85,7 @@ async def _run(ls: RolecallServer, folder: Folder, request: RunRequest, run_id: 
 
 async def _repository(ls: RolecallServer, folder: Folder) -> Repository:
     """The folder as it is now, unsaved text included, once it has been read for the first time."""
-    snapshot = await current_snapshot(folder)
+    snapshot = await current_snapshot(ls.session, folder)
     return Repository(ls.session.workspace(folder), snapshot, ls.session.store, ls.session.settings, os.environ)
 
 

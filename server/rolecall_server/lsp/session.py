@@ -13,14 +13,14 @@ from typing import Any
 from lsprotocol import types
 from pygls import uris
 
-from rolecall_analysis import Index
+from rolecall_analysis import Index, Snapshot
 from rolecall_server.errors import FileRefused, RolecallError
 from rolecall_server.lsp.documents import Document
 from rolecall_server.lsp.positions import Encoding
 from rolecall_server.review.shelf import Reviewed, load_undecided
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store
-from rolecall_server.workspace import Workspace, find_root, read_text_file, relative_path
+from rolecall_server.workspace import Workspace, find_root, read_text_file, resolve
 
 logger = logging.getLogger(__name__)
 
@@ -35,6 +35,10 @@ class Folder:
     """What is still to be decided, by proposal id."""
     ready: asyncio.Future[None]
     """Done when the first scan is."""
+    guessed: bool = False
+    """Whether a file brought it, and not the editor."""
+    edited: set[str] = field(default_factory=set[str])
+    """Open documents whose latest text the code graph has not seen; it is read when somebody asks."""
     scan_begun: bool = False
     shown: set[str] = field(default_factory=set[str])
     """The URIs that hunks are shown on."""
@@ -68,6 +72,7 @@ class Session:
     store: Store
     settings: Settings = field(default_factory=Settings)
     settings_problems: tuple[str, ...] = ()
+    """What is wrong with the options they were read from."""
     client: Client = field(default_factory=Client)
     documents: dict[str, Document] = field(default_factory=dict[str, Document])
     """The open ones, by URI."""
@@ -79,37 +84,47 @@ class Session:
     background: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     """Tasks that would be lost without a reference."""
 
-    def open_folder(self, root: Path) -> Folder:
-        """The folder at *root*, opened now if it was not."""
-        root = root.resolve()
-        if root not in self.folders:
+    def open_folder(self, root: Path, *, guessed: bool = False) -> Folder:
+        """The folder at *root*, opened now if it was not, with the documents that are open in it."""
+        folder = self.folders.get(root)
+        if folder is None:
             proposals = {reviewed.proposal.id: reviewed for reviewed in load_undecided(self.store, root)}
             ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            self.folders[root] = Folder(root, Index(root), proposals, ready)
-        return self.folders[root]
+            folder = self.folders[root] = Folder(root, Index(root), proposals, ready, guessed)
+            for path, text in self.workspace(folder).buffers.items():
+                folder.index.open_document(path, text)
+        folder.guessed = folder.guessed and guessed
+        return folder
 
-    def close_folder(self, root: Path) -> None:
-        """Forget the folder at *root*; its store keeps everything."""
-        self.folders.pop(root.resolve(), None)
+    def close_folder(self, root: Path) -> Folder | None:
+        """Forget the folder at *root*, if it is open; its store keeps everything."""
+        return self.folders.pop(root, None)
 
     def place(self, uri: str) -> tuple[Folder, str]:
         """The folder that holds *uri*, and the path within it.
 
         A file outside all folders brings the nearest folder above it that looks like a project, but only
-        where no folder is open: with one open, it is outside the workspace.
+        where the editor opened no folder: with one open, it is outside the workspace.
 
         Raises:
             FileRefused: *uri* is no file, or outside.
         """
         path = file_path(uri)
-        resolved = path.resolve()
-        holders = [folder for root, folder in self.folders.items() if resolved.is_relative_to(root)]
-        if not holders and not self.folders:
-            holders = [self.open_folder(find_root(path))]
+        holders = [folder for root, folder in self.folders.items() if path.is_relative_to(root)]
+        if not holders and all(folder.guessed for folder in self.folders.values()):
+            holders = [self.open_folder(find_root(path), guessed=True)]
         if not holders:
             raise FileRefused(f"{path} lies outside the opened folders.", "Open its folder first.")
         folder = max(holders, key=lambda holder: len(holder.root.parts))
-        return folder, relative_path(Workspace(folder.root), path)
+        return folder, path.relative_to(folder.root).as_posix()
+
+    def snapshot(self, folder: Folder) -> Snapshot:
+        """The code graph of *folder*, with its open documents as they are now."""
+        for path in folder.edited:
+            if (document := self.document_at(folder, path)) is not None:
+                folder.index.edit_document(path, document.text)
+        folder.edited.clear()
+        return folder.index.snapshot()
 
     def workspace(self, folder: Folder) -> Workspace:
         """*folder* with the text of its open documents, as of now."""
@@ -146,15 +161,20 @@ class Session:
 
 
 def file_path(uri: str) -> Path:
-    """The path of a ``file:`` URI.
+    """The path of a ``file:`` URI, with links resolved.
 
     Raises:
-        FileRefused: it is of another kind.
+        FileRefused: it is of another kind, or names nothing that could be a file.
     """
-    path = uris.to_fs_path(uri) if uri.startswith("file:") else None
-    if path is None:
+    if not uri.startswith("file:"):
         raise FileRefused(f"{uri.partition(':')[0]!r} is no file on this machine.", "Save it to a file first.")
-    return Path(path)
+    try:
+        path = Path(uris.to_fs_path(uri) or "")
+        if not path.is_absolute():
+            raise ValueError
+        return resolve(path)
+    except ValueError:
+        raise FileRefused(f"{uri!r} names no file.", "Check how the editor writes its addresses.") from None
 
 
 def uri_of(root: Path, path: str) -> str:

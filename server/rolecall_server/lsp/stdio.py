@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import BinaryIO
 
 import psutil
 from pygls.io_ import StdoutWriter, run_async
@@ -17,6 +18,7 @@ from rolecall_server.lsp.registration import register
 from rolecall_server.lsp.runs import stop_runs
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Session
+from rolecall_server.sandbox import remove_abandoned_shadows
 from rolecall_server.store import open_store, store_path
 
 logger = logging.getLogger(__name__)
@@ -28,8 +30,7 @@ def serve() -> int:
     """Speak with an editor over standard input and output until it ends the session; the exit code."""
     logging.basicConfig(stream=sys.stderr, level=os.environ.get("ROLECALL_LOG", "WARNING").upper())
     logging.getLogger("pygls").setLevel(logging.ERROR)
-    output = sys.stdout.buffer
-    sys.stdout = sys.stderr  # a stray print must not land in the protocol
+    output = _take_output()
     try:
         store = open_store(store_path())
     except RolecallError as error:
@@ -51,7 +52,16 @@ def serve() -> int:
     os._exit(server.rolecall_protocol.exit_code)
 
 
+def _take_output() -> BinaryIO:
+    """Standard output, for the protocol alone: what other code or a child process prints goes to standard error."""
+    output = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    sys.stdout = sys.stderr
+    return output
+
+
 async def _converse(server: RolecallServer) -> None:
+    server.later(_clean_up())
     watch = asyncio.create_task(_watch_parent(server))
     reader = FrameReader(sys.stdin.buffer, ThreadPoolExecutor(1))
     reading = asyncio.create_task(run_async(server.rolecall_protocol.ended, reader, server.protocol, logger))
@@ -63,7 +73,22 @@ async def _converse(server: RolecallServer) -> None:
         await stop_runs(server.session)
 
 
+async def _clean_up() -> None:
+    """Remove what a server that was killed could not."""
+    await asyncio.to_thread(remove_abandoned_shadows)
+
+
 async def _watch_parent(server: RolecallServer) -> None:
     """Return when the editor that started us is gone."""
-    while server.process_id is None or psutil.pid_exists(server.process_id):
+    while server.process_id is None or _is_alive(server.process_id):
         await asyncio.sleep(_PARENT_CHECK_S)
+
+
+def _is_alive(process_id: int) -> bool:
+    """Whether a process runs; one that ended and that nobody has asked about yet does not."""
+    try:
+        return psutil.Process(process_id).status() != psutil.STATUS_ZOMBIE
+    except psutil.AccessDenied:
+        return True
+    except (psutil.NoSuchProcess, ValueError):
+        return False

@@ -27,8 +27,10 @@ def describe_hunk(change: FileChange, hunk: Hunk) -> str:
     """A hunk in a few words: ``adds test_total to tests/test_price.py (7 lines)``."""
     n_old, n_new = hunk.end - hunk.start, len(hunk.new_lines)
     if n_old == 0:
-        what = hunk.symbol or ("the beginning" if change.creates and hunk.start == 0 else "lines")
-        return f"adds {what} to {change.path} ({n_new} line{'s' if n_new != 1 else ''})"
+        size = f"({n_new} line{'s' if n_new != 1 else ''})"
+        if change.creates and not hunk.symbol and hunk is change.hunks[0]:
+            return f"begins {change.path} {size}"
+        return f"adds {hunk.symbol or 'lines'} to {change.path} {size}"
     what = hunk.symbol or (f"line {hunk.start + 1}" if n_old == 1 else f"lines {hunk.start + 1}-{hunk.end}")
     verb = "changes" if n_new else "removes"
     return f"{verb} {what} in {change.path} (-{n_old} +{n_new})"
@@ -63,7 +65,7 @@ def file_header(change: FileChange) -> list[str]:
 
 def render_evidence(evidence: Evidence) -> list[str]:
     """The evidence, a line for each thing a reviewer asks."""
-    lines = [f"Checked: {summarise(evidence)}."]
+    lines = [f"Checked: {_sentence(summarise(evidence))}"]
     lines += [f"Fails: {failure.test_id}: {failure.message}" for failure in evidence.new_failures]
     known = len(evidence.failures) - len(evidence.new_failures)
     if known:
@@ -94,4 +96,10 @@ def headline(proposal: Proposal) -> str:
     """A proposal in one line, for a message: what, where, how it was checked."""
     n_hunks = len(proposal.hunks())
     files = ", ".join(change.path for change in proposal.files)
-    return f"{proposal.title}: {n_hunks} hunk{'s' if n_hunks != 1 else ''} in {files}. {summarise(proposal.evidence)}."
+    size = f"{n_hunks} hunk{'s' if n_hunks != 1 else ''}"
+    return f"{proposal.title}: {size} in {files}. {_sentence(summarise(proposal.evidence))}"
+
+
+def _sentence(text: str) -> str:
+    """*text* with the one full stop it needs."""
+    return text.rstrip(".") + "."

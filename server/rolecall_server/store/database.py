@@ -202,22 +202,13 @@ def open_store(path: Path) -> Store:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
-            _set_aside(path)
+            path.replace(path.with_name(f"{path.name}.damaged-{time.time_ns()}"))
             return Store(path, _connect(path))
     except (OSError, sqlite3.Error) as error:
         raise StoreUnavailable(
             f"Rolecall's database {path} cannot be opened: {error}.",
             "Make its folder writable, then restart.",
         ) from error
-
-
-def _set_aside(path: Path) -> None:
-    """Rename a damaged database with the logs that belong to it, so that nothing of it is read into a new one."""
-    now = time.time_ns()
-    for suffix in ("", "-wal", "-shm"):
-        part = path.with_name(path.name + suffix)
-        if part.exists():
-            part.replace(path.with_name(f"{path.name}.damaged-{now}{suffix}"))
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -6,6 +6,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pygls.exceptions import JsonRpcException
+
 from rolecall_server.errors import BriefMissing, FileRefused
 from rolecall_server.lsp.arguments import read_range, read_text_argument, symbol_at
 from rolecall_server.lsp.runs import cancel_run, start_run
@@ -71,7 +73,12 @@ async def _ask(ls: RolecallServer) -> str:
             "This editor cannot ask for a brief.",
             "Write it as a comment, `# ROLECALL: what to implement`, and run the command on that line.",
         )
-    answer = await ls.protocol.send_request_async(INPUT_REQUEST, {"prompt": "What shall the Engineer implement?"})
+    try:
+        answer = await ls.protocol.send_request_async(INPUT_REQUEST, {"prompt": "What shall the Engineer implement?"})
+    except JsonRpcException as error:
+        raise BriefMissing(
+            f"The editor did not ask for a brief ({error}).", "Write it as a `# ROLECALL:` comment."
+        ) from error
     text = answer.get("text") if isinstance(answer, dict) else getattr(answer, "text", None)  # pyright: ignore
     if not isinstance(text, str) or not text.strip():
         raise BriefMissing("No brief was given.", "Nothing was started.")

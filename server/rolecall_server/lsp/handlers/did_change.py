@@ -27,5 +27,5 @@ def did_change(ls: RolecallServer, params: types.DidChangeTextDocumentParams) ->
         folder, path = session.place(uri)
     except FileRefused:
         return
-    folder.index.edit_document(path, edited.text)
+    folder.edited.add(path)
     text_changed(ls, folder, path)

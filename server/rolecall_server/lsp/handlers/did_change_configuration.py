@@ -3,18 +3,32 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 from lsprotocol import types
 
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.settings import read_settings
+from rolecall_server.settings import Settings, read_settings
 
 
 def did_change_configuration(ls: RolecallServer, params: types.DidChangeConfigurationParams) -> None:
-    """Take the `rolecall` section; a client that sends no settings changes none."""
-    sent: Any = params.settings
-    if isinstance(sent, dict) and isinstance(section := sent.get("rolecall", sent), dict):  # pyright: ignore
-        ls.session.settings, problems = read_settings(section, os.environ)  # pyright: ignore
-        for problem in problems:
+    """Take the `rolecall` section; a client that sends none changes nothing, and a problem is told once."""
+    section = _section(params.settings)
+    if section is None:
+        return
+    known = ls.session.settings_problems
+    ls.session.settings, ls.session.settings_problems = read_settings(section, os.environ)
+    for problem in ls.session.settings_problems:
+        if problem not in known:
             ls.tell(problem, types.MessageType.Warning)
+
+
+def _section(sent: object) -> Mapping[str, Any] | None:
+    """Our section among the settings *sent*, or all of them where a client sends just ours."""
+    if not isinstance(sent, Mapping):
+        return None
+    settings = cast("Mapping[str, Any]", sent)
+    if "rolecall" in settings:
+        return _section(settings["rolecall"] or None)
+    return settings if settings.keys() & Settings.model_fields.keys() else None

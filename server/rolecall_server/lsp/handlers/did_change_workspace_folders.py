@@ -5,7 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from rolecall_server.lsp.folders import begin_scan
-from rolecall_server.lsp.hunks import show_hunks
+from rolecall_server.lsp.hunks import clear_hunks, show_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import file_path
 
@@ -14,7 +14,9 @@ def did_change_workspace_folders(ls: RolecallServer, params: types.DidChangeWork
     """Open the folders that came, forget those that went."""
     for removed in params.event.removed:
         if removed.uri.startswith("file:"):
-            ls.session.close_folder(file_path(removed.uri))
+            closed = ls.session.close_folder(file_path(removed.uri))
+            if closed is not None:
+                clear_hunks(ls, closed)
     for added in params.event.added:
         if added.uri.startswith("file:"):
             folder = ls.session.open_folder(file_path(added.uri))

@@ -16,9 +16,7 @@ from rolecall_server.settings import read_settings
 def initialize(ls: RolecallServer, params: types.InitializeParams) -> None:
     """Fill the session from what the client says of itself."""
     session = ls.session
-    general = params.capabilities.general
-    encoding = choose_encoding(general.position_encodings if general else None)
-    session.client = read_client(params.capabilities, encoding)
+    session.client = read_client(params.capabilities, choose_encoding(params.capabilities))
     session.settings, session.settings_problems = read_settings(params.initialization_options, os.environ)
     uris = [folder.uri for folder in params.workspace_folders or ()]
     if not uris and params.root_uri:

@@ -11,13 +11,13 @@ _WATCHED = "**/*"
 
 
 async def initialized(ls: RolecallServer, params: types.InitializedParams) -> None:
-    """Say what is wrong with the settings, ask for file events, show what earlier sessions left undecided."""
+    """Say what is wrong with the settings, show what earlier sessions left undecided, ask for file events."""
     for problem in ls.session.settings_problems:
         ls.tell(problem, types.MessageType.Warning)
-    if ls.session.client.watched_files:
-        await _watch_files(ls)
     for folder in ls.session.folders.values():
         show_hunks(ls, folder)
+    if ls.session.client.watched_files:
+        await _watch_files(ls)
 
 
 async def _watch_files(ls: RolecallServer) -> None:

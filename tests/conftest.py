@@ -1,0 +1,33 @@
+"""At the end of every run: what was left out, and why. With ``CI=true`` anything left out fails the run."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if os.environ.get("CI") == "true" and session.exitstatus == pytest.ExitCode.OK and _left_out(session.config):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    left_out = _left_out(config)
+    if not left_out:
+        return
+    terminalreporter.section("left out")
+    for reason, names in left_out.items():
+        terminalreporter.write_line(f"{reason}: {len(names)} (such as {names[0]})")
+    if os.environ.get("CI") == "true":
+        terminalreporter.write_line("With CI=true nothing may be left out: the run fails.", red=True)
+
+
+def _left_out(config: pytest.Config) -> dict[str, list[str]]:
+    """The tests that were skipped, by reason."""
+    reporter = config.pluginmanager.get_plugin("terminalreporter")
+    found: dict[str, list[str]] = {}
+    for report in reporter.stats.get("skipped", ()) if reporter else ():
+        reason = report.longrepr[2] if isinstance(report.longrepr, tuple) else str(report.longrepr)
+        found.setdefault(reason.removeprefix("Skipped: "), []).append(report.nodeid)
+    return found

@@ -1,0 +1,526 @@
+"""`rolecall tests` and `rolecall implement` as a person or a script runs them: real processes, a real terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import stat
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from support.chat_server import ChatServer, Script, fails, hangs, says, stalls_after
+from support.terminal import in_terminal
+from support.workspaces import FILES, GOOD_TESTS, contents, environment, write_workspace
+
+ROLECALL = (sys.executable, "-I", "-m", "rolecall_server")
+TEST_FILE = "tests/test_price.py"
+IMPORT = ("from shop.price import total\n", "import pytest\n\nfrom shop.price import discount, total\n")
+ADDS = "\n\ndef test_total_adds():\n    assert total([1, 2]) == 3\n"
+TENTH = "\n\ndef test_discount_takes_a_tenth():\n    assert discount(10) == 9\n"
+REFUSES = (
+    '\n\ndef test_discount_refuses_more_than_all():\n    with pytest.raises(ValueError, match="rate"):\n'
+    "        discount(1, 2)\n"
+)
+ALL_OF_IT = FILES[TEST_FILE].replace(*IMPORT) + ADDS + TENTH + REFUSES
+SOLD = (
+    "FILE: shop/price.py\n<<<<<<< SEARCH\n    return sum(items)\n=======\n    return sum(items) or 0\n>>>>>>> REPLACE\n"
+)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_workspace(tmp_path / "work")
+
+
+@pytest.fixture(autouse=True)
+def temporary(tmp_path: Path) -> Path:
+    """Where the program under test makes its copies; it must be empty when it has ended."""
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    return folder
+
+
+def variables(root: Path, base_url: str = "", **extra: str) -> dict[str, str]:
+    return environment(root.parent / "home", base_url, TMPDIR=str(root.parent / "temporary"), **extra)
+
+
+def rolecall(
+    root: Path, script: Script, *arguments: str | Path, cwd: Path | None = None, **extra: str
+) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end without a terminal, against a model that says what *script* says."""
+    with ChatServer(script) as chat:
+        ended = subprocess.run(
+            [*ROLECALL, *map(str, arguments)],
+            cwd=cwd or root,
+            env=variables(root, chat.base_url, **extra),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+    assert "Traceback" not in ended.stderr, ended.stderr
+    assert not list((root.parent / "temporary").iterdir()), "it cleans up after itself"
+    return ended
+
+
+def answer(root: Path, answers: Sequence[str], *arguments: str, script: Script = GOOD_TESTS) -> tuple[int, str]:
+    """Run a command in a terminal and answer its questions; the exit status and all that was shown."""
+    with (
+        ChatServer(script) as chat,
+        in_terminal([*ROLECALL, *arguments], root, variables(root, chat.base_url)) as terminal,
+    ):
+        for each in answers:
+            terminal.wait_for(",?] ")
+            terminal.type(each)
+        return terminal.wait_for_end(), terminal.shown
+
+
+# Without a terminal
+
+
+def test_yes_puts_exactly_the_proposed_text_on_disk(root: Path) -> None:
+    before = contents(root)
+    ended = rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--yes")
+    assert ended.returncode == 0, ended.stderr
+    assert contents(root) == {**before, TEST_FILE: ALL_OF_IT.encode()}
+    assert "Checked: 4 passed, 0 failed (before: 1 passed, 0 failed); coverage of shop/price.py 38% -> 100%." in (
+        ended.stdout
+    )
+    assert "I cover `discount`, which nothing reaches so far." in ended.stdout
+    assert "+def test_total_adds():" in ended.stdout
+    assert ended.stdout.endswith(f"Wrote {TEST_FILE}.\n")
+    assert "\x1b" not in ended.stdout + ended.stderr, "no colours where no terminal is"
+
+
+def test_without_a_terminal_nothing_is_written_and_it_says_so(root: Path) -> None:
+    before = contents(root)
+    ended = rolecall(root, GOOD_TESTS, "tests", "shop/price.py")
+    assert ended.returncode == 0, ended.stderr
+    assert contents(root) == before
+    assert "Nothing was written.\nUndecided: h1, h2, h3, h4." in ended.stdout
+    assert "no terminal to ask in; --yes accepts everything" in ended.stdout
+
+
+def test_a_brief_is_implemented_in_a_file(root: Path) -> None:
+    ended = rolecall(root, SOLD, "implement", "nothing sold is zero", "--in", "shop/price.py", "--yes")
+    assert ended.returncode == 0, ended.stderr
+    assert (root / "shop/price.py").read_text() == FILES["shop/price.py"].replace("sum(items)", "sum(items) or 0")
+    assert "1 passed, 0 failed (before: 1 passed, 0 failed)" in ended.stdout
+
+
+def test_a_brief_without_a_file_finds_the_files_it_is_about(root: Path) -> None:
+    with ChatServer(SOLD) as chat:
+        ended = subprocess.run(
+            [*ROLECALL, "implement", "the total of the prices of nothing is zero", "--yes"],
+            cwd=root / "shop",
+            env=variables(root, chat.base_url),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ended.returncode == 0, ended.stderr
+        assert "## shop/price.py (its text matches the brief)" in chat.asked[0]["messages"][1]["content"]
+    assert (root / "shop/price.py").read_text() == FILES["shop/price.py"].replace("sum(items)", "sum(items) or 0")
+
+
+def test_the_console_script_does_the_same(root: Path) -> None:
+    script = Path(sys.executable).with_name("rolecall")
+    with ChatServer(GOOD_TESTS) as chat:
+        command = [script, "tests", "shop/price.py", "--yes"]
+        subprocess.run(command, cwd=root, env=variables(root, chat.base_url), check=True, capture_output=True)
+    assert (root / TEST_FILE).read_text() == ALL_OF_IT
+
+
+def test_byte_order_mark_line_endings_and_permissions_are_kept(root: Path) -> None:
+    target = root / TEST_FILE
+    target.write_bytes(b"\xef\xbb\xbf" + FILES[TEST_FILE].replace("\n", "\r\n").encode())
+    target.chmod(0o754)
+    assert rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--yes").returncode == 0
+    assert target.read_bytes() == b"\xef\xbb\xbf" + ALL_OF_IT.replace("\n", "\r\n").encode()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o754
+
+
+def test_a_repository_without_tests_gets_its_first_test_file_with_usual_permissions(root: Path) -> None:
+    (root / TEST_FILE).unlink()
+    (root / "tests").rmdir()
+    text = "from shop.price import total\n\n\ndef test_total():\n    assert total([1]) == 1\n"
+    reply = f"FILE: {TEST_FILE}\n<<<<<<< SEARCH\n=======\n{text}>>>>>>> REPLACE\n"
+    ended = rolecall(root, reply, "tests", "shop/price.py", "--yes")
+    assert ended.returncode == 0, ended.stderr
+    assert "Checked: 1 passed, 0 failed; coverage of shop/price.py" in ended.stdout
+    assert "--- /dev/null\n+++ b/tests/test_price.py\n" in ended.stdout
+    assert (root / TEST_FILE).read_text() == text
+    assert stat.S_IMODE((root / TEST_FILE).stat().st_mode) == 0o666 & ~_umask()
+
+
+def test_a_link_inside_the_workspace_stays_a_link(root: Path) -> None:
+    (root / "kept").mkdir()
+    (root / TEST_FILE).rename(root / "kept/prices.py")
+    (root / TEST_FILE).symlink_to("../kept/prices.py")
+    assert rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--yes").returncode == 0
+    assert (root / TEST_FILE).is_symlink()
+    assert (root / "kept/prices.py").read_text() == ALL_OF_IT
+
+
+def test_a_link_that_leads_out_is_never_written_through(root: Path) -> None:
+    outside = root.parent / "outside.py"
+    (root / TEST_FILE).rename(outside)
+    (root / TEST_FILE).symlink_to(outside)
+    rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--yes")
+    assert outside.read_text() == FILES[TEST_FILE]
+    assert (root / TEST_FILE).is_symlink()
+
+
+def test_a_read_only_file_is_refused_and_the_hunks_stay(root: Path) -> None:
+    (root / TEST_FILE).chmod(0o444)
+    before = contents(root)
+    ended = rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--yes")
+    assert ended.returncode == 1
+    assert f"FileRefused: {TEST_FILE} is read-only.\nMake it writable" in ended.stderr
+    assert contents(root) == before
+
+
+@pytest.mark.parametrize("file", ["price.py", "../shop/price.py"])
+def test_it_runs_from_a_subfolder(root: Path, file: str) -> None:
+    ended = rolecall(root, GOOD_TESTS, "tests", file, "--yes", cwd=root / "shop")
+    assert ended.returncode == 0, ended.stderr
+    assert (root / TEST_FILE).read_text() == ALL_OF_IT
+
+
+def test_a_root_can_be_named(root: Path) -> None:
+    (root / "pyproject.toml").unlink()
+    ended = rolecall(root, GOOD_TESTS, "tests", root / "shop/price.py", "--root", "work", "--yes", cwd=root.parent)
+    assert ended.returncode == 0, ended.stderr
+    assert (root / TEST_FILE).read_text() == ALL_OF_IT
+
+
+def test_where_pytest_is_missing_the_evidence_says_that_nothing_was_run_and_why(root: Path) -> None:
+    python = root.parent / "bare"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", python], check=True)
+    ended = rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--yes", VIRTUAL_ENV=str(python))
+    assert ended.returncode == 0, ended.stderr
+    assert f"Checked: tests not run: {python}/bin/python (from VIRTUAL_ENV) has no pytest. Install it" in ended.stdout
+    assert "passed" not in ended.stdout
+    assert (root / TEST_FILE).read_text() == ALL_OF_IT
+
+
+def test_running_the_tests_can_be_switched_off(root: Path) -> None:
+    (root / "tests/conftest.py").write_text("open('it-ran', 'w')\nraise SystemExit(3)\n")
+    ended = rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--set", "tests.run=false", "--yes")
+    assert ended.returncode == 0, ended.stderr
+    assert "Checked: tests not run: rolecall.tests.run is off." in ended.stdout
+
+
+@pytest.mark.parametrize("setting", ["tests.run=perhaps", "tests.walk=false", "tests", "model.contextTokens=1"])
+def test_a_wrong_setting_is_refused_before_anything_is_run(root: Path, setting: str) -> None:
+    ended = rolecall(root, hangs(), "tests", "shop/price.py", "--set", setting)
+    assert ended.returncode == 2
+    assert "--set" in ended.stderr.splitlines()[-1]
+
+
+# JSON
+
+
+def test_json_is_all_there_is_on_standard_output(root: Path) -> None:
+    before = contents(root)
+    ended = rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--json")
+    assert ended.returncode == 0, ended.stderr
+    said = json.loads(ended.stdout)
+    assert said["states"] == dict.fromkeys(("h1", "h2", "h3", "h4"), "pending")
+    assert said["counts"] == {"pending": 4, "accepted": 0, "rejected": 0, "stale": 0}
+    assert said["written"] == []
+    assert said["proposal"]["evidence"]["after"] == {"passed": 4, "failed": 0, "skipped": 0}
+    assert said["proposal"]["files"][0]["hunks"][1]["symbol"] == "test_total_adds"
+    assert contents(root) == before
+
+
+def test_json_with_yes_says_what_was_written(root: Path) -> None:
+    said = json.loads(rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--json", "--yes").stdout)
+    assert said["written"] == [TEST_FILE]
+    assert set(said["states"].values()) == {"accepted"}
+    assert (root / TEST_FILE).read_text() == ALL_OF_IT
+
+
+def test_an_error_leaves_standard_output_empty(root: Path) -> None:
+    ended = rolecall(root, fails(401), "tests", "shop/price.py", "--json")
+    assert (ended.returncode, ended.stdout) == (1, "")
+    assert ended.stderr.splitlines()[1].startswith("KeyRefused: ")
+
+
+# In a terminal
+
+
+def test_each_hunk_is_shown_before_it_is_asked_about(root: Path) -> None:
+    with (
+        ChatServer(GOOD_TESTS) as chat,
+        in_terminal([*ROLECALL, "tests", "shop/price.py"], root, variables(root, chat.base_url)) as terminal,
+    ):
+        first = terminal.wait_for(",?] ")
+        assert "4 passed, 0 failed" in first
+        assert "+from shop.price import discount, total" in first
+        assert "(1/4) h1 changes line 1 in tests/test_price.py (-1 +3). Accept it?" in first
+        assert "+def test_total_adds" not in first
+        terminal.type("y\n")
+        second = terminal.wait_for(",?] ")
+        assert "+def test_total_adds" in second
+        assert "(2/4) h2 adds test_total_adds to tests/test_price.py (4 lines). Accept it?" in second
+        terminal.type("q\n")
+        assert terminal.wait_for_end() == 0
+        assert "\x1b[32m+import pytest\x1b[0m" in terminal.raw.decode(), "additions are green"
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["y\n"] * 4, ALL_OF_IT),
+        (["yes\n", "No\n", "Y\n", "n\n"], FILES[TEST_FILE].replace(*IMPORT) + TENTH),
+        (["n\n"] * 4, FILES[TEST_FILE]),
+        (["a\n"], ALL_OF_IT),
+        (["y\n", "n\n", "a\n"], FILES[TEST_FILE].replace(*IMPORT) + TENTH + REFUSES),
+        (["q\n"], FILES[TEST_FILE]),
+        (["y\n", "y\n", "q\n"], FILES[TEST_FILE].replace(*IMPORT) + ADDS),
+        (["y\n", "y\n", "\x04"], FILES[TEST_FILE].replace(*IMPORT) + ADDS),
+    ],
+    ids=["yes to all", "whole words", "no to all", "all", "all of the rest", "quit", "quit later", "end of input"],
+)
+def test_answers_do_what_they_say(root: Path, answers: list[str], expected: str) -> None:
+    before = contents(root)
+    status, shown = answer(root, answers, "tests", "shop/price.py")
+    assert status == 0, shown
+    assert contents(root) == {**before, TEST_FILE: expected.encode()}
+    assert ("Nothing was written." in shown) == (expected == FILES[TEST_FILE])
+
+
+def test_what_is_no_answer_is_explained_and_asked_again(root: Path) -> None:
+    status, shown = answer(root, ["perhaps\n", "\n", "q\n"], "tests", "shop/price.py")
+    assert status == 0
+    assert shown.count("y  accept this hunk") == 2
+    assert "Undecided: h1, h2, h3, h4." in shown
+
+
+def test_a_hunk_that_needs_a_rejected_one_says_so(root: Path) -> None:
+    _, shown = answer(root, ["n\n", "n\n", "n\n", "q\n"], "tests", "shop/price.py")
+    assert "(5 lines); it needs h1, which you rejected. Accept it?" in shown
+
+
+def test_a_hunk_brings_what_it_needs_and_says_so(root: Path) -> None:
+    reply = (
+        "FILE: shop/cart.py\n<<<<<<< SEARCH\n    return total(cart)\n=======\n    return total(cart) + fee()\n"
+        ">>>>>>> REPLACE\n\nFILE: shop/cart.py\n<<<<<<< SEARCH\n=======\ndef fee():\n    return 1\n>>>>>>> REPLACE\n"
+    )
+    arguments = ("implement", "a fee", "--in", "shop/cart.py")
+    status, shown = answer(root, ["y\n"], *arguments, script=reply)
+    assert status == 0
+    assert "(1/2) h1 changes checkout in shop/cart.py (-1 +1), with h2, which it needs. Accept it?" in shown
+    expected = FILES["shop/cart.py"].replace("return total(cart)", "return total(cart) + fee()")
+    assert (root / "shop/cart.py").read_text() == expected + "\n\ndef fee():\n    return 1\n"
+
+
+def test_a_file_that_changes_while_the_question_is_open_is_not_overwritten(root: Path) -> None:
+    typed = FILES[TEST_FILE].replace("import total", "import total  # typed meanwhile")
+    with (
+        ChatServer(GOOD_TESTS) as chat,
+        in_terminal([*ROLECALL, "tests", "shop/price.py"], root, variables(root, chat.base_url)) as terminal,
+    ):
+        terminal.wait_for(",?] ")
+        (root / TEST_FILE).write_text(typed)
+        terminal.type("a\n")
+        assert terminal.wait_for_end() == 1
+        assert f"HunkStale: {TEST_FILE}: " in terminal.shown
+    assert (root / TEST_FILE).read_text() == typed
+
+
+def test_a_change_elsewhere_in_the_file_is_kept(root: Path) -> None:
+    (root / TEST_FILE).write_text('"""Prices."""\n\nimport os\n\nNAME = os.name\n\n\ndef f():\n    pass\n\n\n' * 3)
+    reply = f"FILE: {TEST_FILE}\n<<<<<<< SEARCH\n=======\ndef test_it():\n    assert f() is None\n>>>>>>> REPLACE\n"
+    base = (root / TEST_FILE).read_text()
+    with (
+        ChatServer(reply) as chat,
+        in_terminal([*ROLECALL, "tests", "shop/price.py"], root, variables(root, chat.base_url)) as terminal,
+    ):
+        terminal.wait_for(",?] ")
+        (root / TEST_FILE).write_text("# typed meanwhile\n" + base)
+        terminal.type("y\n")
+        assert terminal.wait_for_end() == 0, terminal.shown
+    assert (root / TEST_FILE).read_text().startswith("# typed meanwhile\n" + base.rstrip("\n"))
+    assert (root / TEST_FILE).read_text().endswith("def test_it():\n    assert f() is None\n")
+
+
+def test_ctrl_c_at_a_question_writes_nothing(root: Path) -> None:
+    before = contents(root)
+    status, shown = answer(root, ["y\n", "\x03"], "tests", "shop/price.py")
+    assert status == 130
+    assert "Cancelled; nothing was written." in shown
+    assert contents(root) == before
+
+
+def test_ctrl_c_in_the_middle_of_a_model_call_leaves_nothing_behind(root: Path, temporary: Path) -> None:
+    before = contents(root)
+    with (
+        ChatServer(stalls_after("I will ")) as chat,
+        in_terminal([*ROLECALL, "tests", "shop/price.py"], root, variables(root, chat.base_url)) as terminal,
+    ):
+        terminal.wait_for("the model is writing (7 characters)")
+        assert list(temporary.iterdir()), "the copy of the workspace is there"
+        terminal.type("\x03")
+        assert terminal.wait_for_end() == 130
+        assert "Cancelled; nothing was written." in terminal.shown
+        assert "Traceback" not in terminal.shown
+        assert chat.disconnected.wait(10)
+    assert not list(temporary.iterdir())
+    assert contents(root) == before
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["kill", "closed terminal"])
+def test_a_kill_cleans_up_as_ctrl_c_does(root: Path, temporary: Path, number: signal.Signals) -> None:
+    with ChatServer(stalls_after("I will ")) as chat:
+        command = [*ROLECALL, "tests", "shop/price.py"]
+        with subprocess.Popen(command, cwd=root, env=variables(root, chat.base_url), stderr=subprocess.PIPE) as process:
+            chat.wait_until_asked(timeout_s=30)
+            process.send_signal(number)
+            assert process.wait(30) == 130
+    assert not list(temporary.iterdir())
+
+
+def test_what_a_terminal_would_obey_is_spelled_out(root: Path) -> None:
+    evil = "\x1b]0;owned\x07\x1b[2J\u202egnp.exe\u2066\r\u200b[bold]plain[/bold]"
+    text = f'NOTE = "{evil}"\n'.replace("\r", "")
+    reply = f"I add a note {evil}.\n\nFILE: shop/note.py\n<<<<<<< SEARCH\n=======\n{text}>>>>>>> REPLACE\n"
+    with (
+        ChatServer(reply) as chat,
+        in_terminal(
+            [*ROLECALL, "implement", "a note", "--in", "shop/price.py"], root, variables(root, chat.base_url)
+        ) as terminal,
+    ):
+        terminal.wait_for(",?] ")
+        terminal.type("y\n")
+        assert terminal.wait_for_end() == 0, terminal.shown
+    raw = terminal.raw.decode()
+    assert not set("\x07\u202e\u2066\u200b") & set(raw)
+    assert "\x1b]0;" not in raw
+    assert "\x1b[2J" not in raw
+    spelled = "<U+001B>]0;owned<U+0007><U+001B>[2J<U+202E>gnp.exe<U+2066>"
+    assert f"I add a note {spelled}" in terminal.shown
+    assert f'+NOTE = "{spelled}<U+200B>[bold]plain[/bold]"' in terminal.shown
+    assert (root / "shop/note.py").read_text() == text
+
+
+def test_what_a_model_says_instead_of_edits_is_spelled_out_too(root: Path) -> None:
+    ended = rolecall(root, "No. \x1b[2J\u202e[red]no[/red]", "tests", "shop/price.py")
+    assert ended.returncode == 1
+    assert "NoUsableEdit: The model gave no edit that can be used. It said: No. <U+001B>[2J<U+202E>[red]no[/red]" in (
+        ended.stderr
+    )
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "next_step"),
+    [
+        (fails(401, "bad key"), "KeyRefused", "OPENAI_API_KEY"),
+        (fails(404, "no such model", "model_not_found"), "UnknownModel", "ROLECALL_MODEL"),
+        (fails(400, "too long", "context_length_exceeded"), "RequestRefused", "contextTokens"),
+        (fails(429, "slow down"), "RateLimited", ""),
+        (says("half", finish_reason="length"), "ReplyCut", ""),
+        (says("", finish_reason="content_filter"), "ReplyRefused", "another model"),
+        ("I would rather not.", "NoUsableEdit", "more capable model"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and value.isidentifier() else "",
+)
+def test_an_error_is_told_once_with_its_next_step(root: Path, script: Script, code: str, next_step: str) -> None:
+    before = contents(root)
+    ended = rolecall(root, script, "tests", "shop/price.py", "--yes")
+    assert ended.returncode == 1
+    assert ended.stdout == ""
+    _, error, step = ended.stderr.splitlines()
+    assert error.startswith(f"{code}: ")
+    assert next_step in step
+    assert step.endswith(".")
+    assert contents(root) == before
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["tests", "shop/nothing.py"], "FileRefused", "shop/nothing.py does not exist"),
+        (["tests", "../outside.py", "--root", "."], "FileRefused", "lies outside the workspace"),
+        (["tests", "pyproject.toml"], "FileRefused", "is no Python file"),
+        (["tests", "tests/test_price.py"], "FileRefused", "is a test file itself"),
+        (["tests", "shop"], "FileRefused", "is not a regular file"),
+        (["tests", "binary.py"], "FileRefused", "is a binary file"),
+        (["tests", "latin.py"], "FileRefused", "is not UTF-8 (byte 7)"),
+        (["tests", "huge.py"], "FileRefused", "is larger than 2,000,000 bytes"),
+        (["implement", "  "], "BriefMissing", "needs a brief"),
+        (["implement", "a fee", "--root", "nowhere"], "FileRefused", "nowhere is no folder"),
+    ],
+    ids=lambda value: value if isinstance(value, str) and " " in value else "",
+)
+def test_bad_input_is_refused_before_a_model_is_asked(root: Path, arguments: list[str], code: str, said: str) -> None:
+    (root.parent / "outside.py").write_text("x = 1\n")
+    (root / "binary.py").write_bytes(b"x = 1\0")
+    (root / "latin.py").write_bytes(b"name = '\xe9'"[:7] + b"\xe9'\n")
+    (root / "huge.py").write_bytes(b"x = 1\n" * 400_000)
+    with ChatServer(hangs()) as chat:
+        ended = subprocess.run(
+            [*ROLECALL, *arguments],
+            cwd=root,
+            env=variables(root, chat.base_url),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert not chat.asked
+    assert ended.returncode == 1, ended.stderr
+    *_, error, step = ended.stderr.splitlines()
+    assert error.startswith(f"{code}: ")
+    assert said in error
+    assert step.endswith(".")
+
+
+def test_without_a_model_the_three_ways_to_configure_one_are_named(root: Path) -> None:
+    ended = subprocess.run(
+        [*ROLECALL, "tests", "shop/price.py"],
+        cwd=root,
+        env=variables(root),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("NoModelConfigured: ")
+    for way in ("OPENAI_API_KEY", "ROLECALL_BASE_URL", "rolecall.model.name"):
+        assert way in ended.stderr
+
+
+def test_what_was_tried_before_the_model_failed_is_offered_and_the_run_counts_as_failed(root: Path) -> None:
+    wrong = GOOD_TESTS.replace("== 9", "== 8")
+    ended = rolecall(root, [wrong, fails(401, "bad key")], "tests", "shop/price.py", "--yes")
+    assert ended.returncode == 1
+    assert "KeyRefused: cut short; this is the best of what there was.\n" in ended.stderr
+    assert re.search(r"^Checked: 3 passed, 1 failed .*; The work was cut short: .*[^.]\.$", ended.stdout, re.MULTILINE)
+    assert "Fails: tests/test_price.py::test_discount_takes_a_tenth: " in ended.stdout
+    assert (root / TEST_FILE).read_text() == ALL_OF_IT.replace("== 9", "== 8")
+
+
+def test_a_folder_of_data_that_cannot_be_made_is_an_error_with_a_next_step(root: Path) -> None:
+    (root.parent / "in-the-way").write_text("")
+    ended = rolecall(root, hangs(), "tests", "shop/price.py", XDG_DATA_HOME=str(root.parent / "in-the-way"))
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("StoreUnavailable: ")
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

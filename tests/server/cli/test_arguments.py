@@ -1,0 +1,45 @@
+"""What can be typed."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolecall_server.cli.arguments import parser
+
+
+def test_settings_are_collected_as_an_editor_would_send_them() -> None:
+    typed = ["tests", "a.py", "--set", "tests.run=false", "--set", "rolecall.tests.timeoutSeconds=5"]
+    typed += ["--set", "model.baseUrl=http://host/v1?a=b"]
+    assert parser().parse_args(typed).settings == {
+        "tests": {"run": "false", "timeoutSeconds": "5"},
+        "model": {"baseUrl": "http://host/v1?a=b"},
+    }
+
+
+def test_one_command_line_leaves_nothing_for_the_next() -> None:
+    top = parser()
+    top.parse_args(["tests", "a.py", "--set", "tests.run=false"])
+    assert top.parse_args(["tests", "a.py"]).settings == {}
+
+
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("tests.run", "is no NAME=VALUE"),
+        ("tests.walk=1", "is no NAME=VALUE of a setting"),
+        ("tests.run=perhaps", "rolecall.tests.run: Input should be a valid boolean"),
+        ("tests.timeoutSeconds=-1", "rolecall.tests.timeoutSeconds: Input should be greater than 0"),
+    ],
+)
+def test_a_wrong_setting_is_refused_with_the_reason(setting: str, why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args(["tests", "a.py", "--set", setting])
+    assert ended.value.code == 2
+    assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("typed", [["tests"], ["implement"], ["demo"], ["dance"]])
+def test_what_is_missing_is_a_usage_error(typed: list[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        parser().parse_args(typed)
+    assert ended.value.code == 2

@@ -1,0 +1,177 @@
+"""What a role is shown: what it works on first, the rest while it fits, each item with its reason."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rolecall_analysis import Index
+from rolecall_server.context import ContextPack, Focus, View, pack, render
+from rolecall_server.errors import FileRefused, RequestRefused
+from rolecall_server.model import estimate_tokens
+from rolecall_server.workspace import Workspace
+from support.fixture import parse_fixture
+
+SHOP = '''
+    #- shop/money.py
+    RATES = {"eur": 1}
+
+    def round_up(amount, digits=2):
+        """The amount, rounded up.
+
+        Twice as long as it must be.
+        """
+        return amount
+
+    def unused(amount):
+        return amount
+
+    #- shop/price.py
+    """Prices."""
+    from shop.money import round_up
+
+    def total(items):
+        """The sum of the prices."""
+        return round_up(sum(items))
+
+    class Basket:
+        def worth(self):
+            return total(self.items)
+
+    #- shop/cart.py
+    from shop.price import total
+
+    def checkout(cart):
+        first = 1
+        second = 2
+        return total(cart) + first + second
+
+    #- tests/test_price.py
+    from shop.price import total
+
+    def test_total():
+        assert total([]) == 0
+
+    #- tests/test_basket.py
+    from shop.price import Basket
+
+    def test_worth():
+        assert Basket().worth() == 0
+'''
+AMPLE = 100_000
+
+
+@pytest.fixture
+def view(tmp_path: Path) -> View:
+    return view_of(tmp_path, SHOP)
+
+
+def view_of(folder: Path, text: str) -> View:
+    root = parse_fixture(text).write_to(folder).resolve()
+    index = Index(root)
+    index.scan()
+    return View(Workspace(root), index.snapshot(), estimate_tokens)
+
+
+def shown(context: ContextPack) -> dict[str, str]:
+    """The reason of each item, by path and first line; fails where one is shown twice."""
+    names = [f"{item.path}:{item.first_line}" for item in context.items]
+    assert len(set(names)) == len(names), names
+    return dict(zip(names, (item.reason for item in context.items), strict=True))
+
+
+def test_a_file_is_shown_with_its_tests_what_it_uses_and_who_calls_it(view: View) -> None:
+    found = shown(pack(view, Focus("shop/price.py", test_path="tests/test_price.py"), AMPLE))
+    assert found == {
+        "shop/price.py:1": "the file to work on",
+        "tests/test_price.py:1": "the test file to extend",
+        "shop/money.py:3": "what the file in focus uses of it",
+        "shop/cart.py:4": "calls total",
+        "tests/test_basket.py:1": "tests that import it",
+    }
+
+
+def test_what_is_used_is_shown_by_its_signature_and_first_sentence_alone(view: View) -> None:
+    items = {item.path: item for item in pack(view, Focus("shop/price.py"), AMPLE).items}
+    assert items["shop/money.py"].text == 'def round_up(amount, digits=2)\n    """The amount, rounded up."""'
+    assert items["shop/cart.py"].text == "    first = 1\n    second = 2\n    return total(cart) + first + second\n\n"
+
+
+def test_without_a_test_file_to_extend_one_shows_the_style(view: View) -> None:
+    found = pack(view, Focus("shop/cart.py", style_path="tests/test_price.py"), AMPLE)
+    assert (found.items[1].path, found.items[1].reason) == ("tests/test_price.py", "how this repository writes tests")
+
+
+def test_without_a_file_the_brief_finds_some(view: View) -> None:
+    found = shown(pack(view, Focus("", brief="the worth of a basket"), AMPLE))
+    assert next(iter(found.items())) == ("shop/price.py:1", "its text matches the brief")
+
+
+def test_a_file_too_large_for_the_budget_falls_back_to_the_symbol_and_an_outline(tmp_path: Path) -> None:
+    filler = "".join(f"    def f{i}(): return {i}\n" for i in range(300))
+    view = view_of(tmp_path, f"    #- big.py\n{filler}    def wanted(a):\n        return a\n")
+    items = pack(view, Focus("big.py", "wanted"), 2600).items
+    assert [(item.zoom, item.reason) for item in items] == [
+        ("body", "what to work on"),
+        ("signature", "the rest of that file"),
+    ]
+    assert items[0].text == "def wanted(a):\n    return a\n"
+    assert (items[0].first_line, "def f299()" in items[1].text) == (301, True)
+    assert [item.reason for item in pack(view, Focus("big.py", "wanted"), 500).items] == ["what to work on"]
+
+
+def test_a_file_too_large_is_refused_where_no_symbol_is_named(tmp_path: Path) -> None:
+    view = view_of(tmp_path, "    #- big.py\n" + "    NUMBERS = [1, 2, 3]\n" * 1000)
+    with pytest.raises(RequestRefused, match=r"big\.py takes about [\d,]+ tokens") as told:
+        pack(view, Focus("big.py"), 1000)
+    assert "Choose one function or class" in told.value.next_step
+
+
+def test_a_symbol_too_large_is_refused(tmp_path: Path) -> None:
+    view = view_of(tmp_path, "    #- big.py\n    def wanted():\n" + "        print(1)\n" * 1000)
+    with pytest.raises(RequestRefused, match="wanted takes about"):
+        pack(view, Focus("big.py", "wanted"), 1000)
+
+
+def test_a_file_that_is_not_there_is_refused(view: View) -> None:
+    with pytest.raises(FileRefused):
+        pack(view, Focus("shop/nothing.py"), AMPLE)
+
+
+def test_a_long_test_file_is_shown_by_its_beginning_and_does_not_crowd_out_the_callers(tmp_path: Path) -> None:
+    many = "".join(f"    def test_{i}():\n        assert total([{i}]) == {i}\n\n" for i in range(300))
+    view = view_of(tmp_path, SHOP + f"    #- tests/test_long.py\n    from shop.price import total\n\n{many}")
+    found = pack(view, Focus("shop/price.py", test_path="tests/test_long.py"), 3000)
+    reasons = [item.reason for item in found.items]
+    assert any(reason.startswith("the test file to extend: the first ") for reason in reasons), reasons
+    assert "calls total" in reasons
+    assert found.tokens <= 3000
+
+
+@given(budget=st.integers(400, 6000), with_tests=st.booleans(), symbol=st.sampled_from(["", "total", "Basket.worth"]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
+def test_the_budget_holds_and_nothing_is_shown_twice(view: View, budget: int, with_tests: bool, symbol: str) -> None:
+    focus = Focus("shop/price.py", symbol, test_path="tests/test_price.py" if with_tests else "")
+    found = pack(view, focus, budget)
+    assert found.tokens <= budget
+    assert sum(estimate_tokens(item.text) for item in found.items) <= budget
+    assert found.items[0].path == "shop/price.py"
+    assert shown(found).keys().isdisjoint({f"{item.path}:{item.first_line}" for item in found.left_out})
+    assert all(item.reason for item in found.items)
+
+
+def test_what_did_not_fit_is_named(view: View) -> None:
+    first = pack(view, Focus("shop/price.py"), AMPLE).items[0].tokens
+    found = pack(view, Focus("shop/price.py"), int(first / 0.7) + 1)
+    assert found.left_out
+    assert all(item.tokens > 0 for item in found.left_out)
+
+
+def test_a_fence_in_a_file_does_not_end_the_fence_around_it(tmp_path: Path) -> None:
+    view = view_of(tmp_path, '    #- a.py\n    """Use\n    ```\n    x\n    ````\n    """\n')
+    text = render(pack(view, Focus("a.py"), AMPLE))
+    assert text.startswith("## a.py (the file to work on)\n`````\n")
+    assert text.rstrip().endswith("\n`````")

@@ -1,0 +1,295 @@
+"""The loop of edits, runs and repairs, with a model that follows a script and tests that are really run."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+import pytest
+
+from rolecall_server.craft.attempts import MAX_REPAIRS, Outcome, Work, prose_of, work_out
+from rolecall_server.errors import ConnectionFailed, NoUsableEdit, RolecallError
+from rolecall_server.model import ChatMessage
+from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from support.edits import block
+from support.scripted_model import ScriptedModel
+
+FILES = {"price.py": "def total(items):\n    return sum(items)\n", "notes.md": "# Notes\n"}
+NEW = "test_price.py"
+GONE = ConnectionFailed("The model cannot be reached.")
+
+
+def run_tests(files: Mapping[str, str]) -> TestRun:
+    """How the test functions in *files* end when they are called."""
+    outcomes: list[TestOutcome] = []
+    for path, text in files.items():
+        names: dict[str, object] = {}
+        exec(compile(text, path, "exec"), names)
+        for name, test in names.items():
+            if name.startswith("test_") and callable(test):
+                outcomes.append(_outcome(f"{path}::{name}", test))
+    return TestRun("ran", outcomes=tuple(outcomes))
+
+
+def _outcome(test_id: str, test: Callable[[], object]) -> TestOutcome:
+    try:
+        test()
+    except AssertionError as error:
+        return TestOutcome(test_id, "failed", message=f"AssertionError: {error}")
+    return TestOutcome(test_id, "passed")
+
+
+def work(
+    *,
+    files: Mapping[str, str] = FILES,
+    refusal: Callable[[str], str | None] = lambda path: None,
+    run: Callable[[Mapping[str, str]], TestRun | NotRun] = run_tests,
+    before: TestRun | NotRun | None = None,
+) -> Work:
+    async def try_out(changed: Mapping[str, str]) -> TestRun | NotRun:
+        return run(changed)
+
+    return Work((ChatMessage("user", "Do it."),), files.get, refusal, try_out, lambda: before, "Mend it.")
+
+
+async def outcome_of(model: ScriptedModel, job: Work | None = None) -> Outcome:
+    return await work_out(job or work(), model, lambda message, fraction: None)
+
+
+def check_file(**values: bool) -> str:
+    """A test file in which each named test passes or fails."""
+    return "\n\n".join(f"def test_{name}():\n    assert {value}, '{name}'\n" for name, value in values.items())
+
+
+def change(name: str, value: bool) -> str:
+    """The edit after which a test of `check_file` passes or fails."""
+    old, new = (f"    assert {each}, '{name}'\n" for each in (not value, value))
+    return block(NEW, old, new)
+
+
+async def test_an_attempt_that_works_ends_the_loop() -> None:
+    model = ScriptedModel(["I test it.\n\n" + block(NEW, "", check_file(a=True))])
+    outcome = await outcome_of(model)
+    assert outcome.attempt.files == {NEW: check_file(a=True)}
+    assert outcome.attempt.works
+    assert (outcome.rationale, outcome.repairs, outcome.problems, outcome.interrupted) == ("I test it.", 0, (), None)
+    assert model.asked == [(ChatMessage("user", "Do it."),)]
+
+
+async def test_a_failing_test_is_shown_and_repaired() -> None:
+    model = ScriptedModel([block(NEW, "", check_file(a=True, b=False)), change("b", True)])
+    outcome = await outcome_of(model)
+    assert outcome.attempt.works
+    assert outcome.attempt.files == {NEW: check_file(a=True, b=True)}
+    assert outcome.repairs == 1
+    assert "1 of 2 tests fail" in model.last_words[1]
+    assert "test_price.py::test_b\nAssertionError: b" in model.last_words[1]
+    assert "Mend it." in model.last_words[1]
+    assert [message.role for message in model.asked[1]] == ["user", "assistant", "user"]
+
+
+async def test_after_three_repairs_the_attempt_that_failed_least_is_the_result() -> None:
+    replies = [
+        block(NEW, "", check_file(a=False, b=False, c=False)),
+        change("a", True) + change("b", True),
+        change("a", False),
+        change("b", False),
+    ]
+    outcome = await outcome_of(ScriptedModel(replies))
+    assert len(replies) == 1 + MAX_REPAIRS
+    assert outcome.attempt.files == {NEW: check_file(a=True, b=True, c=False)}
+    assert (outcome.attempt.n_new_failures, outcome.repairs) == (1, 3)
+
+
+async def test_a_repair_that_only_takes_tests_away_counts_as_better_than_a_failing_one() -> None:
+    replies = [block(NEW, "", check_file(a=True, b=False)), block(NEW, "\n\n" + check_file(b=False), "")]
+    outcome = await outcome_of(ScriptedModel(replies))
+    assert outcome.attempt.works
+    assert [test.test_id for test in run_tests(outcome.attempt.files).passed] == ["test_price.py::test_a"]
+
+
+async def test_each_repair_builds_on_the_latest_attempt_not_on_the_best() -> None:
+    replies = [block(NEW, "", check_file(a=False, b=True)), change("b", False), change("a", True), change("b", True)]
+    outcome = await outcome_of(ScriptedModel(replies))
+    assert outcome.attempt.files == {NEW: check_file(a=True, b=True)}
+    assert outcome.attempt.works
+
+
+async def test_a_repair_that_changes_nothing_ends_the_loop() -> None:
+    model = ScriptedModel([block(NEW, "", check_file(a=False)), block(NEW, check_file(a=False), check_file(a=False))])
+    outcome = await outcome_of(model)
+    assert outcome.attempt.n_new_failures == 1
+    assert len(model.asked) == 2
+
+
+async def test_what_failed_before_is_not_held_against_a_change() -> None:
+    before = TestRun("ran", outcomes=(TestOutcome(f"{NEW}::test_old", "failed"),))
+    outcome = await outcome_of(ScriptedModel([block(NEW, "", check_file(old=False, new=True))]), work(before=before))
+    assert outcome.attempt.works
+
+
+async def test_what_cannot_be_run_counts_as_working() -> None:
+    nothing_runs = work(run=lambda files: NotRun("There is no pytest."))
+    outcome = await outcome_of(ScriptedModel([block(NEW, "", check_file(a=False))]), nothing_runs)
+    assert outcome.attempt.works
+    assert outcome.attempt.run == NotRun("There is no pytest.")
+
+
+async def test_a_change_that_keeps_the_tests_from_ending_is_repaired() -> None:
+    hung = TestRun("timed out", "The tests did not end.", (TestOutcome("a", "passed"),))
+    runs = iter([hung, TestRun("ran", outcomes=(TestOutcome("a", "passed"),))])
+    model = ScriptedModel([block(NEW, "", "x = 1\n"), block(NEW, "x = 1\n", "x = 2\n")])
+    outcome = await outcome_of(model, work(run=lambda files: next(runs), before=TestRun("ran")))
+    assert outcome.attempt.files == {NEW: "x = 2\n"}
+    assert "The tests did not run to their end: The tests did not end." in model.last_words[1]
+
+
+async def test_what_does_not_parse_is_told_before_anything_is_run() -> None:
+    ran: list[Mapping[str, str]] = []
+
+    def run(files: Mapping[str, str]) -> TestRun:
+        ran.append(files)
+        return run_tests(files)
+
+    model = ScriptedModel([block(NEW, "", "def test_a(:\n"), block(NEW, "def test_a(:\n", check_file(a=True))])
+    outcome = await outcome_of(model, work(run=run))
+    assert outcome.attempt.works
+    assert ran == [{NEW: check_file(a=True)}]
+    assert "Your change does not parse:" in model.last_words[1]
+    assert f"- {NEW}, line 1: " in model.last_words[1]
+
+
+async def test_a_failing_change_is_better_than_one_that_does_not_parse() -> None:
+    broken = [block(NEW, "def test_a():\n", "def test_a(:\n"), block(NEW, "(:\n", "((:\n")]
+    replies = [block(NEW, "", check_file(a=False)), broken[0], block(NEW, "def test_a(:\n", "def test_a((:\n")]
+    replies.append(block(NEW, "def test_a((:\n", "def test_a(((:\n"))
+    outcome = await outcome_of(ScriptedModel(replies))
+    assert outcome.attempt.files == {NEW: check_file(a=False)}
+
+
+async def test_a_file_that_was_broken_before_may_be_worked_on() -> None:
+    job = work(files={"broken.py": "def f(:\nx = 1\n"}, run=lambda files: NotRun("nothing to run"))
+    outcome = await outcome_of(ScriptedModel([block("broken.py", "x = 1\n", "x = 2\n")]), job)
+    assert outcome.attempt.files == {"broken.py": "def f(:\nx = 2\n"}
+    assert outcome.attempt.works
+
+
+async def test_a_block_that_fits_nowhere_is_asked_for_again_and_the_rest_is_kept() -> None:
+    wrong, right = (block("price.py", f"    return {each}(items)\n", "    return 0\n") for each in ("max", "sum"))
+    model = ScriptedModel([block(NEW, "", check_file(a=True)) + wrong, right])
+    outcome = await outcome_of(model, work(run=lambda files: TestRun("ran")))
+    assert outcome.attempt.files == {NEW: check_file(a=True), "price.py": "def total(items):\n    return 0\n"}
+    assert outcome.repairs == 0, "a correction is no repair"
+    assert "- price.py: SEARCH matches nothing in price.py" in model.last_words[1]
+    assert NEW not in model.last_words[1]
+
+
+async def test_a_block_that_never_fits_is_left_out_and_named() -> None:
+    wrong = block("price.py", "    return max(items)\n", "    return 0\n")
+    outcome = await outcome_of(ScriptedModel([block(NEW, "", check_file(a=True)) + wrong, wrong, wrong]))
+    assert outcome.attempt.files == {NEW: check_file(a=True)}
+    (problem,) = outcome.problems
+    assert problem.startswith("An edit of price.py was left out: SEARCH matches nothing in price.py")
+    assert "\n" not in problem
+
+
+async def test_a_file_the_role_may_not_change_is_refused_with_the_reason() -> None:
+    job = work(refusal=lambda path: None if path == NEW else f"Leave {path} alone.")
+    model = ScriptedModel(
+        [block("notes.md", "# Notes\n", "# More\n") + block(NEW, "", check_file(a=True)), "As you wish."]
+    )
+    model.replies = [model.replies[0], block(NEW, check_file(a=True), check_file(a=True, b=True))]
+    outcome = await outcome_of(model, job)
+    assert outcome.attempt.files == {NEW: check_file(a=True, b=True)}
+    assert "- notes.md: Leave notes.md alone." in model.last_words[1]
+
+
+async def test_a_model_that_gives_no_edit_is_asked_again_and_then_it_is_an_error_with_its_words() -> None:
+    model = ScriptedModel(["I would rather\nnot.", "No.", "Still no."])
+    with pytest.raises(NoUsableEdit, match="It said: I would rather not") as told:
+        await outcome_of(model)
+    assert told.value.next_step
+    assert all("Your reply holds no edit block." in words for words in model.last_words[1:])
+
+
+async def test_only_edits_that_fit_nowhere_are_an_error_that_names_them() -> None:
+    wrong = block("price.py", "    return max(items)\n", "    return 0\n")
+    with pytest.raises(NoUsableEdit, match=r"An edit of price\.py was left out"):
+        await outcome_of(ScriptedModel([wrong] * 3))
+
+
+async def test_an_edit_that_gives_the_text_as_it_is_is_no_edit() -> None:
+    same = block("price.py", "    return sum(items)\n", "    return sum(items)\n")
+    with pytest.raises(NoUsableEdit):
+        await outcome_of(ScriptedModel([same]))
+
+
+async def test_a_model_that_fails_at_once_is_an_error() -> None:
+    with pytest.raises(ConnectionFailed):
+        await outcome_of(ScriptedModel([GONE]))
+
+
+@pytest.mark.parametrize("n_repairs", [0, 1, 2])
+async def test_a_model_that_fails_later_leaves_the_best_of_what_there_was(n_repairs: int) -> None:
+    names = ("a", "b", "c")
+    replies: Sequence[str | BaseException] = [
+        block(NEW, "", check_file(a=False, b=False, c=False)),
+        *(change(name, True) for name in names[:n_repairs]),
+        GONE,
+    ]
+    outcome = await outcome_of(ScriptedModel(replies))
+    assert outcome.interrupted is GONE
+    assert outcome.repairs == n_repairs
+    assert outcome.attempt.files == {NEW: check_file(**{name: i < n_repairs for i, name in enumerate(names)})}
+
+
+async def test_a_model_that_fails_while_it_corrects_a_block_leaves_the_blocks_that_fit() -> None:
+    wrong = block("price.py", "    return max(items)\n", "    return 0\n")
+    outcome = await outcome_of(ScriptedModel([block(NEW, "", check_file(a=False)) + wrong, GONE]))
+    assert outcome.attempt.files == {NEW: check_file(a=False)}
+    assert outcome.attempt.n_new_failures == 1, "it was run all the same"
+    assert outcome.interrupted is GONE
+    assert outcome.problems[0].startswith("An edit of price.py was left out")
+
+
+async def test_a_model_that_fails_before_any_block_fits_is_an_error() -> None:
+    wrong = block("price.py", "    return max(items)\n", "    return 0\n")
+    with pytest.raises(ConnectionFailed):
+        await outcome_of(ScriptedModel([wrong, GONE]))
+
+
+async def test_a_cancelled_run_is_cancelled_wherever_it_is() -> None:
+    with pytest.raises(asyncio.CancelledError):
+        await outcome_of(ScriptedModel([block(NEW, "", check_file(a=False)), asyncio.CancelledError()]))
+
+
+async def test_what_goes_on_is_reported_as_it_goes() -> None:
+    said: list[str] = []
+    model = ScriptedModel([block(NEW, "", check_file(a=False)), change("a", True)])
+    await work_out(work(), model, lambda message, fraction: said.append(message))
+    n_characters = len(str(model.replies[0]))
+    assert said[:3] == ["asking the model", f"the model is writing ({n_characters:,} characters)", "running the tests"]
+    assert said[3] == "repair 1 of 3: showing the model what failed"
+
+
+@pytest.mark.parametrize(
+    ("reply", "prose"),
+    [
+        ("I do this.\n\nFILE: a.py\n<<<<<<< SEARCH\n", "I do this."),
+        ("One.\nTwo.\n\n**FILE: a.py**\n", "One.\nTwo."),
+        ("Only this.\n```\n<<<<<<< SEARCH\n", "Only this."),
+        ("FILE: a.py\n", ""),
+        ("", ""),
+    ],
+)
+def test_the_rationale_is_what_stands_before_the_first_edit(reply: str, prose: str) -> None:
+    assert prose_of(reply) == prose
+
+
+def test_a_long_rationale_is_cut_between_words() -> None:
+    assert prose_of("some words " * 1000, 25) == "some words some words …"
+
+
+def test_every_error_the_loop_raises_says_who_acts_next() -> None:
+    assert issubclass(NoUsableEdit, RolecallError)
+    assert NoUsableEdit("x").next_step.endswith(".")

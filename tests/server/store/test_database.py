@@ -1,0 +1,196 @@
+"""What the store promises: nothing acknowledged is lost, and nothing of a damaged or newer file is misread."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rolecall_server.errors import NotFound, StoreUnavailable
+from rolecall_server.store import CallRow, RunRow, Store, open_store
+
+ROOT = Path("/repository")
+WRITER = """
+import itertools, sys
+from pathlib import Path
+from rolecall_server.store import open_store
+
+store = open_store(Path(sys.argv[1]))
+for number in itertools.count() if sys.argv[2] == "forever" else range(int(sys.argv[2])):
+    run = store.add_run(Path("/repository"), "engineer", "a.py", f"brief {number}")
+    call = store.add_call(run, f"request {number}")
+    store.end_call(call, "reply " * 500)
+    proposal = store.reserve_proposal(run)
+    store.save_proposal(proposal, f"body of {proposal} " * 200)
+    store.decide(proposal, {"h1": "accepted", "h2": "rejected"})
+    print(run, proposal, flush=True)
+"""
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "data" / "rolecall.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Store:
+    return open_store(path)
+
+
+def start_writer(path: Path, n_writes: int | str) -> subprocess.Popen[str]:
+    return subprocess.Popen([sys.executable, "-c", WRITER, path, str(n_writes)], stdout=subprocess.PIPE, text=True)
+
+
+def test_killing_a_process_in_the_middle_of_its_writes_loses_nothing_it_was_told_is_stored(path: Path) -> None:
+    acknowledged: list[tuple[str, str]] = []
+    for n_before_the_kill in (1, 7, 20):
+        with start_writer(path, "forever") as writer:
+            assert writer.stdout is not None
+            for _ in range(n_before_the_kill):
+                run, proposal = writer.stdout.readline().split()
+                acknowledged.append((run, proposal))
+            writer.send_signal(signal.SIGKILL)
+            rest = [line.split() for line in writer.stdout.read().splitlines()]
+            acknowledged += [(run, proposal) for run, proposal in rest]
+    store = open_store(path)
+    for run, proposal in acknowledged:
+        assert store.run(run).brief.startswith("brief ")
+        (call,) = store.calls(run)
+        assert call.reply == "reply " * 500
+        assert store.proposal(proposal) == f"body of {proposal} " * 200
+        assert store.decisions(proposal) == {"h1": "accepted", "h2": "rejected"}
+    assert store.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+    assert not list(path.parent.glob("*damaged*"))
+
+
+def test_several_processes_write_at_once(path: Path) -> None:
+    writers = [start_writer(path, 25) for _ in range(3)]
+    said = [writer.communicate()[0].split() for writer in writers]
+    assert [writer.returncode for writer in writers] == [0, 0, 0]
+    proposals = {name for words in said for name in words if name.startswith("p")}
+    assert len(proposals) == 75, "no id is given twice"
+    store = open_store(path)
+    assert len(store.proposals(ROOT)) == 75
+
+
+def test_what_one_process_stores_another_reads_at_once(path: Path, store: Store) -> None:
+    other = open_store(path)
+    run = store.add_run(ROOT, "engineer", "a.py", "brief")
+    assert other.run(run) == RunRow(run, "engineer", "a.py", "brief", "running", "")
+
+
+@pytest.mark.parametrize("content", [b"not a database", b"SQLite format 3\0" + b"\xff" * 5000], ids=["text", "header"])
+def test_a_damaged_file_is_set_aside_and_begun_anew(path: Path, content: bytes) -> None:
+    path.parent.mkdir()
+    path.write_bytes(content)
+    store = open_store(path)
+    assert store.proposals(ROOT) == ()
+    assert store.add_run(ROOT, "engineer", "", "") == "r1"
+    (kept,) = path.parent.glob("rolecall.db.damaged-*")
+    assert kept.read_bytes() == content
+
+
+def test_a_truncated_file_is_set_aside(path: Path, store: Store) -> None:
+    run = store.add_run(ROOT, "engineer", "", "x" * 100_000)
+    store.end_run(run, "finished")
+    store.close()
+    path.write_bytes(path.read_bytes()[:6000])
+    assert open_store(path).proposals(ROOT) == ()
+    assert len(list(path.parent.glob("rolecall.db.damaged-*"))) == 1
+
+
+def test_an_empty_file_is_a_new_database(path: Path) -> None:
+    path.parent.mkdir()
+    path.touch()
+    assert open_store(path).add_run(ROOT, "engineer", "", "") == "r1"
+
+
+def test_a_newer_schema_is_refused_and_left_alone(path: Path, store: Store) -> None:
+    store.add_run(ROOT, "engineer", "", "")
+    store.connection.execute("PRAGMA user_version = 99")
+    store.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreUnavailable, match="written by a newer Rolecall") as told:
+        open_store(path)
+    assert "Update Rolecall" in told.value.next_step
+    assert path.read_bytes() == before
+    assert not list(path.parent.glob("*damaged*"))
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreUnavailable, match="cannot be opened"):
+        open_store(tmp_path / "file" / "rolecall.db")
+
+
+def test_a_full_disk_is_told_and_what_was_stored_stays(store: Store) -> None:
+    run = store.add_run(ROOT, "engineer", "", "")
+    n_pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
+    store.connection.execute(f"PRAGMA max_page_count = {n_pages}")
+    with pytest.raises(StoreUnavailable, match="full") as told:
+        store.add_call(run, "x" * 1_000_000)
+    assert "Free some space" in told.value.next_step
+    assert store.calls(run) == ()
+    assert store.run(run).state == "running"
+
+
+def test_a_database_that_another_process_holds_is_told(path: Path, store: Store) -> None:
+    store.connection.execute("PRAGMA busy_timeout = 10")
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    with pytest.raises(StoreUnavailable, match="locked"):
+        store.add_run(ROOT, "engineer", "", "")
+    other.execute("ROLLBACK")
+    other.close()
+    assert store.add_run(ROOT, "engineer", "", "") == "r1"
+
+
+def test_only_its_user_can_read_the_folder(path: Path, store: Store) -> None:
+    assert path.parent.stat().st_mode & 0o077 == 0
+
+
+def test_a_run_and_its_calls_are_kept_as_they_went(store: Store) -> None:
+    run = store.add_run(ROOT, "qa_engineer", "a.py", "be brief")
+    good, bad = store.add_call(run, "first"), store.add_call(run, "second")
+    store.end_call(good, "reply")
+    store.end_call(bad, None, "ReplyCut: it broke off")
+    store.end_run(run, "failed", "it broke off")
+    assert store.calls(run) == (CallRow("first", "reply", ""), CallRow("second", None, "ReplyCut: it broke off"))
+    assert store.run(run) == RunRow(run, "qa_engineer", "a.py", "be brief", "failed", "it broke off")
+
+
+def test_the_latest_decision_on_a_hunk_counts(store: Store) -> None:
+    proposal = store.reserve_proposal(store.add_run(ROOT, "engineer", "", ""))
+    store.decide(proposal, {"h1": "stale", "h2": "accepted"})
+    store.decide(proposal, {"h1": "pending"}, "The text is back.")
+    assert store.decisions(proposal) == {"h1": "pending", "h2": "accepted"}
+
+
+def test_a_decision_is_stored_for_all_hunks_or_none(store: Store) -> None:
+    proposal = store.reserve_proposal(store.add_run(ROOT, "engineer", "", ""))
+    with pytest.raises(sqlite3.IntegrityError):
+        store.decide(proposal, {"h1": "accepted", "h2": None})  # pyright: ignore[reportArgumentType]
+    assert store.decisions(proposal) == {}
+
+
+def test_a_proposal_is_seen_once_it_has_a_body_and_only_in_its_own_workspace(store: Store) -> None:
+    here = store.reserve_proposal(store.add_run(ROOT, "engineer", "", ""))
+    assert store.proposals(ROOT) == ()
+    with pytest.raises(NotFound):
+        store.proposal(here)
+    store.save_proposal(here, "here")
+    there = store.reserve_proposal(store.add_run(Path("/elsewhere"), "engineer", "", ""))
+    store.save_proposal(there, "there")
+    assert store.proposals(ROOT) == ("here",)
+    assert store.proposal(there) == "there"
+
+
+@pytest.mark.parametrize("name", ["p99", "p", "", "x", "p-1", "p1; DROP TABLE run", "p\uff11"])
+def test_an_id_that_names_nothing_is_not_found(store: Store, name: str) -> None:
+    for ask in (store.proposal, store.run):
+        with pytest.raises(NotFound):
+            ask(name)

@@ -1,0 +1,100 @@
+"""A program in a pseudo-terminal: what it shows, and what a person types into it."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import select
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+TIMEOUT_S = 60.0
+"""Long enough for the slowest machine; no test waits for it when all is well."""
+
+_CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_LEAD_SESSION = "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.execv(sys.argv[1], sys.argv[1:])"
+"""A session leader that opens a terminal gets it as its own; then Ctrl+C reaches the program."""
+
+
+class Terminal:
+    """One running program and its screen."""
+
+    def __init__(self, process: subprocess.Popen[bytes], screen: int) -> None:
+        self.process = process
+        self.raw = b""
+        """Everything it has sent, escape sequences included."""
+        self._screen = screen
+        self._seen = 0
+
+    @property
+    def shown(self) -> str:
+        """What it has sent, without the sequences that colour text and move the cursor."""
+        text = self.raw.decode("utf-8", "replace").replace("\r\n", "\n")
+        return _CONTROL.sub("", text)
+
+    def wait_for(self, text: str) -> str:
+        """Read until *text* appears, and return what came since the last call."""
+        end = time.monotonic() + TIMEOUT_S
+        while text not in self.shown[self._seen :]:
+            assert self._read(end), f"{text!r} never came; the screen says:\n{self.shown}"
+        since = self.shown[self._seen :]
+        self._seen += since.index(text) + len(text)
+        return since
+
+    def type(self, text: str) -> None:
+        """Type *text*; ``\\x03`` is Ctrl+C, ``\\x04`` is Ctrl+D."""
+        os.write(self._screen, text.encode())
+
+    def wait_for_end(self) -> int:
+        """Read to the end, and return the exit status."""
+        end = time.monotonic() + TIMEOUT_S
+        while self._read(end):
+            pass
+        return self.process.wait(max(0.1, end - time.monotonic()))
+
+    def _read(self, end: float) -> bool:
+        """Take in what has come; whether more may follow."""
+        readable, _, _ = select.select([self._screen], [], [], max(0.0, end - time.monotonic()))
+        if not readable:
+            return False
+        try:
+            data = os.read(self._screen, 65536)
+        except OSError:  # how Linux says that the other side is closed
+            data = b""
+        self.raw += data
+        return bool(data)
+
+
+@contextlib.contextmanager
+def in_terminal(
+    command: Sequence[str | Path], cwd: Path, environ: Mapping[str, str], *, columns: int = 120
+) -> Iterator[Terminal]:
+    """Run *command* in a terminal of its own; it is ended when the context is left."""
+    screen, program_side = os.openpty()
+    fcntl.ioctl(program_side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+    launcher = [sys.executable, "-I", "-S", "-c", _LEAD_SESSION]
+    try:
+        process = subprocess.Popen(
+            [*launcher, *map(str, command)],
+            cwd=cwd,
+            env={"TERM": "xterm-256color", **environ},
+            stdin=program_side,
+            stdout=program_side,
+            stderr=program_side,
+            start_new_session=True,
+        )
+        os.close(program_side)
+        try:
+            yield Terminal(process, screen)
+        finally:
+            process.kill()
+            process.wait()
+    finally:
+        os.close(screen)
