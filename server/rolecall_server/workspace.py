@@ -98,7 +98,7 @@ def relative_path(workspace: Workspace, path: Path) -> str:
         inside = resolved.relative_to(workspace.root)
     except ValueError:
         raise FileRefused(
-            f"{path} lies outside the workspace {workspace.root}.",
+            f"{path} lies outside the workspace {workspace.root.name}.",
             "Open its folder first, or choose a file inside.",
         ) from None
     return inside.as_posix()

@@ -23,7 +23,9 @@ from rolecall_server.lsp.session import file_path
 
 CAPABILITIES = types.ClientCapabilities(
     general=types.GeneralClientCapabilities(position_encodings=[Encoding.Utf16]),
-    window=types.WindowClientCapabilities(work_done_progress=True),
+    window=types.WindowClientCapabilities(
+        work_done_progress=True, show_document=types.ShowDocumentClientCapabilities(support=True)
+    ),
     workspace=types.WorkspaceClientCapabilities(
         apply_edit=True,
         workspace_edit=types.WorkspaceEditClientCapabilities(
@@ -110,6 +112,7 @@ class HeadlessEditor:
             types.WINDOW_SHOW_MESSAGE: show,
             types.PROGRESS: progress,
             types.WINDOW_WORK_DONE_PROGRESS_CREATE: lambda params: None,
+            types.WINDOW_SHOW_DOCUMENT: lambda params: types.ShowDocumentResult(success=True),
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self._show_diagnostics,
             types.WORKSPACE_APPLY_EDIT: self._apply_edit,
             "rolecall/run": self._follow_run,

@@ -13,6 +13,7 @@ from rolecall_server.lsp.to_lsp import to_diagnostic, to_range
 from rolecall_server.review.anchor import Anchor, locate
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState
 from rolecall_server.review.shelf import ReadText, Reviewed, load_proposal, refresh
+from rolecall_server.workspace import split_lines
 
 
 @dataclass(frozen=True)
@@ -88,12 +89,13 @@ def shown_hunks(session: Session, folder: Folder) -> Iterator[ShownHunk]:
             if not shown_on:
                 continue
             uri = _uri(session, folder, shown_on)
+            shown_text = text if text is not None else session.read_text(folder, shown_on)
+            lines = split_lines(shown_text or "")
             for hunk in change.hunks:
                 place = places.get(hunk.id)
                 if reviewed.states[hunk.id] is HunkState.PENDING and isinstance(place, Anchor):
                     where = place if text is not None else Anchor(0, 0)
-                    shown_text = text if text is not None else session.read_text(folder, shown_on) or ""
-                    yield ShownHunk(reviewed, change, hunk, uri, to_range(shown_text, where, session.client))
+                    yield ShownHunk(reviewed, change, hunk, uri, to_range(lines, where, session.client))
 
 
 def _uri(session: Session, folder: Folder, path: str) -> str:

@@ -6,14 +6,13 @@ from collections.abc import Sequence
 
 from lsprotocol import types
 
-from rolecall_server.lsp.positions import position_at
+from rolecall_server.lsp.positions import n_units, position_at
 from rolecall_server.lsp.session import Client, Document, Folder, Session, uri_of
 from rolecall_server.review.acceptance import FileEdit
 from rolecall_server.review.anchor import Anchor
 from rolecall_server.review.evidence import summarise
 from rolecall_server.review.proposal import FileChange, Hunk, Proposal
 from rolecall_server.review.rendering import describe_hunk, hunk_diff
-from rolecall_server.workspace import split_lines
 
 SOURCE = "rolecall"
 _MAX_DIFF_LINES = 40
@@ -53,15 +52,14 @@ def _text_edits(edit: FileEdit, client: Client) -> list[types.TextEdit]:
     ]
 
 
-def to_range(text: str, place: Anchor, client: Client) -> types.Range:
-    """The lines of *place*; where it only adds, the line it adds before, or the last one at the end."""
-    lines = split_lines(text)
+def to_range(lines: Sequence[str], place: Anchor, client: Client) -> types.Range:
+    """The lines of *place* among *lines*; where it only adds, the line it adds before, or the last one at the end."""
     if not lines:
         return types.Range(types.Position(0, 0), types.Position(0, 0))
     first = min(place.start, len(lines) - 1)
     last = max(first, min(place.end, len(lines)) - 1)
-    end = sum(len(line) for line in lines[:last]) + len(lines[last].rstrip("\r\n"))
-    return types.Range(types.Position(first, 0), position_at(text, end, client.encoding))
+    width = n_units(lines[last].rstrip("\r\n"), client.encoding)
+    return types.Range(types.Position(first, 0), types.Position(last, width))
 
 
 def to_diagnostic(proposal: Proposal, change: FileChange, hunk: Hunk, where: types.Range) -> types.Diagnostic:

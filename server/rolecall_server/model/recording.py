@@ -25,12 +25,17 @@ _EXCHANGE = TypeAdapter(Exchange)
 _SEAL = "sha256:"
 
 
+def is_sealed(message: ChatMessage) -> bool:
+    """Whether *message* is a fingerprint."""
+    return message.text.startswith(_SEAL)
+
+
 def seal(message: ChatMessage) -> ChatMessage:
     """*message* by its fingerprint alone; what the model said is left as it is.
 
     A sealed recording can be published where the repository that it shows to the model must not be.
     """
-    if message.role == "assistant" or message.text.startswith(_SEAL):
+    if message.role == "assistant" or is_sealed(message):
         return message
     return ChatMessage(message.role, _SEAL + hashlib.sha256(message.text.encode("utf-8", "surrogatepass")).hexdigest())
 

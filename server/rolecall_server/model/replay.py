@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rolecall_server.errors import ReplayMiss
 from rolecall_server.model.client import ChatMessage, OnText, Reply
-from rolecall_server.model.recording import Exchange, read_recording, seal
+from rolecall_server.model.recording import Exchange, is_sealed, read_recording, seal
 
 _N_DIFF_LINES = 8
 _MAX_LINE_CHARACTERS = 160
@@ -96,6 +96,8 @@ def _miss(exchanges: Sequence[Exchange], messages: Messages) -> str:
     ]
     if n_turns:
         return f"It knows the opening, but not what comes after {len(_answers(messages))} answers."
+    if any(is_sealed(message) for exchange in exchanges for message in exchange.messages):
+        return "It is sealed, so what differs cannot be shown: the repository or a prompt is not the recorded one."
     asked = _lines(opening)
     nearest = max(
         (_lines(_opening(exchange.messages)) for exchange in exchanges), key=lambda one: _likeness(one, asked)

@@ -27,7 +27,8 @@ def choose_test_path(workspace: Workspace, snapshot: Snapshot, path: str) -> str
         return named[0]
     others = [test for test in snapshot.files if is_test_path(test) and PurePosixPath(test).name != "conftest.py"]
     by_name = [test for test in others if _names(test, stem)]
-    if len(by_name) == 1:
+    namesakes = [other for other in snapshot.files if other != path and PurePosixPath(other).stem == stem]
+    if len(by_name) == 1 and not namesakes:
         return by_name[0]
     if len(existing) == 1 and len(others) == 1:
         return existing[0]
@@ -54,7 +55,7 @@ def choose_style_example(snapshot: Snapshot, path: str, test_path: str) -> str |
 
 
 def _names(test: str, stem: str) -> bool:
-    return PurePosixPath(test).stem.lower() in (f"test_{stem}".lower(), f"{stem}_test".lower(), f"test{stem}".lower())
+    return PurePosixPath(test).stem.lower() in (f"test_{stem}".lower(), f"{stem}_test".lower())
 
 
 def _new_path(workspace: Workspace, tests: list[str], path: str, stem: str) -> str:

@@ -215,5 +215,5 @@ async def test_a_sealed_recording_answers_the_same_conversation_without_showing_
     assert "return a + b" not in sealed.read_text(encoding="utf-8")
     assert sealed.read_text(encoding="utf-8").count("\n") == 1
     assert (await ReplayModel(sealed).complete([SYSTEM, TASK])).text == "Tests."
-    with pytest.raises(ReplayMiss):
+    with pytest.raises(ReplayMiss, match="It is sealed"):
         await ReplayModel(sealed).complete([SYSTEM, user("Another task.")])

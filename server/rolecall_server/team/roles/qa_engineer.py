@@ -14,7 +14,7 @@ from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.trials import Trials
-from rolecall_server.workspace import file_exists, read_text_file, read_text_or_none, split_lines
+from rolecall_server.workspace import file_exists, read_text_file, read_text_or_none, split_lines, why_not_changed
 
 _PROFILE = Path(__file__).with_suffix(".md")
 _ON_FAILURE = (
@@ -47,7 +47,7 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     work = Work(
         opening=open_conversation(_PROFILE, desk, focus, task),
         read_text=lambda path: read_text_or_none(desk.workspace, path),
-        refusal=_refusal,
+        refusal=lambda path: why_not_changed(desk.workspace, path) or _refusal(path),
         try_out=lambda files: trials.with_change(files, tuple(dict.fromkeys((*existing, *files)))),
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
