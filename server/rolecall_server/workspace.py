@@ -59,6 +59,11 @@ def sha256(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
+def is_project(folder: Path) -> bool:
+    """Whether *folder* looks like the root of a project."""
+    return any((folder / marker).exists() for marker in _ROOT_MARKERS)
+
+
 def find_root(path: Path) -> Path:
     """The nearest folder above *path* that looks like a project; else the folder it lies in.
 
@@ -67,7 +72,7 @@ def find_root(path: Path) -> Path:
     """
     resolved = resolve(path)
     for parent in resolved.parents:
-        if any((parent / marker).exists() for marker in _ROOT_MARKERS):
+        if is_project(parent):
             return parent
     return resolved.parent
 

@@ -65,8 +65,10 @@ def write_workspace(root: Path, files: dict[str, str] | None = None) -> Path:
 
 def environment(home: Path, base_url: str = "", **extra: str) -> dict[str, str]:
     """What a server under test sees: a home of its own, a lean Python for the tests, a model where one is named."""
+    (home / "tmp").mkdir(parents=True, exist_ok=True)
     environ = {
         "HOME": str(home),
+        "TMPDIR": str(home / "tmp"),
         "XDG_DATA_HOME": str(home / "data"),
         "PATH": os.environ["PATH"],
         "VIRTUAL_ENV": str(_lean_interpreter()),

@@ -7,6 +7,7 @@ import logging
 
 from rolecall_analysis import Snapshot
 from rolecall_server.lsp.session import Folder, Session
+from rolecall_server.workspace import is_project
 
 logger = logging.getLogger(__name__)
 
@@ -15,6 +16,9 @@ def begin_scan(session: Session, folder: Folder) -> None:
     """Start the first scan of *folder*, once."""
     if not folder.scan_begun:
         folder.scan_begun = True
+        if folder.guessed and not is_project(folder.root):
+            folder.ready.set_result(None)  # a lone file, perhaps in a home folder: what lies around it is no repository
+            return
         task = asyncio.get_running_loop().create_task(_scan(folder))
         session.background.add(task)
         task.add_done_callback(session.background.discard)

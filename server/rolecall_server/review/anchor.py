@@ -45,8 +45,9 @@ def locate(change: FileChange, accepted: Collection[str], current: str | None) -
         return {hunk.id: Stale(f"{change.path} was deleted.") for hunk in undecided}
     if current is not None and change.base is None and not expected and current:
         return {hunk.id: Stale(f"{change.path} exists by now.") for hunk in undecided}
-    runs = _unchanged_runs(expected, split_lines(current or ""))
-    return {hunk.id: _anchor(places[hunk.id], hunk, expected, runs, current or "") for hunk in undecided}
+    lines = split_lines(current or "")
+    runs = _unchanged_runs(expected, lines)
+    return {hunk.id: _anchor(places[hunk.id], hunk, expected, runs, len(lines)) for hunk in undecided}
 
 
 def text_with(change: FileChange, accepted: Collection[str]) -> str:
@@ -108,11 +109,11 @@ def _joined(runs: Sequence[_Run]) -> list[_Run]:
     return joined
 
 
-def _anchor(start: int, hunk: Hunk, expected: Sequence[str], runs: Sequence[_Run], current: str) -> Anchor | Stale:
+def _anchor(start: int, hunk: Hunk, expected: Sequence[str], runs: Sequence[_Run], n_current: int) -> Anchor | Stale:
     end = start + hunk.end - hunk.start
     for run in runs:
         if run.expected <= start and end <= run.expected + run.size:
-            if _holds(run, start, end, expected, len(split_lines(current))):
+            if _holds(run, start, end, expected, n_current):
                 shift = run.current - run.expected
                 return Anchor(start + shift, end + shift)
             break

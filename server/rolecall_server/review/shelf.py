@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from rolecall_server.errors import NotFound
 from rolecall_server.review.anchor import Stale, locate
 from rolecall_server.review.proposal import HunkState, Proposal
 from rolecall_server.store import Store
+
+logger = logging.getLogger(__name__)
 
 PROPOSAL_JSON = TypeAdapter(Proposal)
 """A proposal as JSON, in the store and on the command line."""
@@ -48,7 +51,12 @@ def save_proposal(store: Store, proposal: Proposal) -> None:
 
 def load_undecided(store: Store, root: Path) -> tuple[Reviewed, ...]:
     """The proposals for the workspace at *root* with something left to decide, oldest first."""
-    found = (_reviewed(store, body) for body in store.proposals(root))
+    found: list[Reviewed] = []
+    for body in store.proposals(root):
+        try:
+            found.append(_reviewed(store, body))
+        except ValidationError:
+            logger.warning("A stored proposal cannot be read and is passed over.")
     return tuple(reviewed for reviewed in found if reviewed.undecided)
 
 

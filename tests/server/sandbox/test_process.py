@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import tracemalloc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
@@ -123,6 +123,15 @@ async def test_standard_input_is_empty(tmp_path: Path) -> None:
     assert end.output == "''\n"
 
 
+@pytest.fixture
+def deaf_to_interrupts() -> Iterator[None]:
+    """This process as a shell starts it in the background: with SIGINT ignored, which children inherit."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("deaf_to_interrupts")
 async def test_no_signal_that_python_ignores_is_ignored_by_the_command(tmp_path: Path) -> None:
     end = await run_process(
         ["/bin/sh", "-c", "grep SigIgn /proc/self/status"],

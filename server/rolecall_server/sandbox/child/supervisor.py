@@ -57,8 +57,8 @@ def _start(arguments: list[str]) -> int | None:
             os.environ,
             file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)],
             setsid=True,
-            # Python ignores these two, and what is ignored stays so in the command.
-            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ],
+            # Python ignores the first two, a shell in the background the third; the command would go on doing so.
+            setsigdef=[signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT],
         )
     except OSError as error:
         os.write(2, f"{arguments[0]}: {error.strerror}\n".encode())
