@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any, cast
 
 from lsprotocol import types
@@ -12,7 +12,7 @@ from rolecall_server.errors import NotFound, UserMustAct
 from rolecall_server.lsp.hunks import ShownHunk, shown_hunks
 from rolecall_server.lsp.positions import place_at
 from rolecall_server.lsp.session import Folder, Session
-from rolecall_server.review.shelf import Reviewed
+from rolecall_server.review.shelf import Reviewed, check_undecided
 from rolecall_server.workspace import split_lines
 
 
@@ -103,19 +103,6 @@ def find_hunk(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, R
             if where is not None and shown.uri == uri and overlaps(shown.range, where):
                 return folder, shown.reviewed, shown.hunk.id
     raise NotFound("There is no pending hunk here.", "Put the cursor on a line that Rolecall marks.")
-
-
-def check_undecided(reviewed: Reviewed, hunk_ids: Collection[str]) -> None:
-    """Pass where all *hunk_ids* are still to be decided.
-
-    Raises:
-        NotFound: one of them does not exist or was decided before.
-    """
-    for hunk_id in hunk_ids:
-        if hunk_id not in reviewed.undecided:
-            known = reviewed.states.get(hunk_id)
-            what = f"was {known} before" if known else "does not exist"
-            raise NotFound(f"Hunk {hunk_id} of {reviewed.proposal.id} {what}.")
 
 
 def overlaps(one: types.Range, other: types.Range) -> bool:

@@ -9,14 +9,13 @@ from collections.abc import Collection, Sequence
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from rolecall_server.lsp.arguments import check_undecided
 from rolecall_server.lsp.hunks import refresh_hunks, reload_proposal, show_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder
 from rolecall_server.lsp.to_lsp import to_workspace_edit
 from rolecall_server.review.acceptance import FileEdit, plan_acceptance, with_needs
 from rolecall_server.review.proposal import HunkState
-from rolecall_server.review.shelf import decide
+from rolecall_server.review.shelf import check_undecided, decide
 from rolecall_server.workspace import absolute_path
 
 logger = logging.getLogger(__name__)

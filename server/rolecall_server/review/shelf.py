@@ -89,8 +89,8 @@ def refresh(store: Store, reviewed: Reviewed, read_text: ReadText) -> Reviewed:
     return Reviewed(reviewed.proposal, {**reviewed.states, **changed}) if changed else reviewed
 
 
-def decide(store: Store, reviewed: Reviewed, hunk_ids: Collection[str], state: HunkState, reason: str = "") -> Reviewed:
-    """The proposal with a decision taken on *hunk_ids*; stored, all or none.
+def check_undecided(reviewed: Reviewed, hunk_ids: Collection[str]) -> None:
+    """Pass where all *hunk_ids* are still to be decided.
 
     Raises:
         NotFound: one of them does not exist or was decided before.
@@ -100,6 +100,15 @@ def decide(store: Store, reviewed: Reviewed, hunk_ids: Collection[str], state: H
             known = reviewed.states.get(hunk_id)
             what = f"was {known} before" if known else "does not exist"
             raise NotFound(f"Hunk {hunk_id} of {reviewed.proposal.id} {what}.")
+
+
+def decide(store: Store, reviewed: Reviewed, hunk_ids: Collection[str], state: HunkState, reason: str = "") -> Reviewed:
+    """The proposal with a decision taken on *hunk_ids*; stored, all or none.
+
+    Raises:
+        NotFound: one of them does not exist or was decided before.
+    """
+    check_undecided(reviewed, hunk_ids)
     store.decide(reviewed.proposal.id, dict.fromkeys(hunk_ids, state), reason)
     return Reviewed(reviewed.proposal, {**reviewed.states, **dict.fromkeys(hunk_ids, state)})
 
