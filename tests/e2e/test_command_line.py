@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from support.chat_server import ChatServer, Script, fails, hangs, says, stalls_after
+from support.edits import block
 from support.terminal import in_terminal
 from support.workspaces import FILES, GOOD_TESTS, contents, environment, write_workspace
 
@@ -161,13 +162,12 @@ def test_a_repository_without_tests_gets_its_first_test_file_with_usual_permissi
     assert stat.S_IMODE((root / TEST_FILE).stat().st_mode) == 0o666 & ~_umask()
 
 
-def test_a_link_inside_the_workspace_stays_a_link(root: Path) -> None:
-    (root / "kept").mkdir()
-    (root / TEST_FILE).rename(root / "kept/prices.py")
-    (root / TEST_FILE).symlink_to("../kept/prices.py")
-    assert rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--yes").returncode == 0
-    assert (root / TEST_FILE).is_symlink()
-    assert (root / "kept/prices.py").read_text() == ALL_OF_IT
+def test_a_link_inside_the_workspace_stays_a_link_and_what_it_names_is_written(root: Path) -> None:
+    (root / "shop/alias.py").symlink_to("price.py")
+    better = block("shop/price.py", "    return sum(items)\n", "    return sum(items, 0)\n")
+    assert rolecall(root, better, "implement", "Be explicit.", "--in", "shop/alias.py", "--yes").returncode == 0
+    assert (root / "shop/alias.py").is_symlink()
+    assert "sum(items, 0)" in (root / "shop/price.py").read_text()
 
 
 def test_a_link_that_leads_out_is_never_written_through(root: Path) -> None:
