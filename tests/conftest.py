@@ -1,10 +1,20 @@
-"""At the end of every run: what was left out, and why. With ``CI=true`` anything left out fails the run."""
+"""At the end of every run: what was left out, and why. With ``CI=true`` anything left out fails the run.
+
+And at its beginning: interrupts are heard, whatever started us. A shell that runs something in the background has it
+ignore them, children inherit that, and nothing could be shown about Ctrl+C.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
+
+
+def pytest_configure() -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
