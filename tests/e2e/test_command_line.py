@@ -379,10 +379,17 @@ def test_ctrl_c_in_the_middle_of_a_model_call_leaves_nothing_behind(root: Path, 
     assert contents(root) == before
 
 
+IN_BACKGROUND = ("/bin/sh", "-c", 'trap "" INT; exec "$@"', "sh")
+"""As a shell starts something in the background: with interrupts ignored."""
+
+
+@pytest.mark.parametrize("prefix", [(), IN_BACKGROUND], ids=["in front", "in the background"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP], ids=["kill", "closed terminal"])
-def test_a_kill_cleans_up_as_ctrl_c_does(root: Path, temporary: Path, number: signal.Signals) -> None:
+def test_a_kill_cleans_up_as_ctrl_c_does(
+    root: Path, temporary: Path, number: signal.Signals, prefix: tuple[str, ...]
+) -> None:
     with ChatServer(stalls_after("I will ")) as chat:
-        command = [*ROLECALL, "tests", "shop/price.py"]
+        command = [*prefix, *ROLECALL, "tests", "shop/price.py"]
         with subprocess.Popen(command, cwd=root, env=variables(root, chat.base_url), stderr=subprocess.PIPE) as process:
             chat.wait_until_asked(timeout_s=30)
             process.send_signal(number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+from types import FrameType
 
 
 def end_like_ctrl_c() -> None:
@@ -13,4 +14,10 @@ def end_like_ctrl_c() -> None:
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)  # Windows has no SIGHUP
         if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            signal.signal(number, lambda _number, _frame: signal.raise_signal(signal.SIGINT))
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background, where `kill` must work still
+        signal.default_int_handler(number, frame)
+    signal.raise_signal(signal.SIGINT)
