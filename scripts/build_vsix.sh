@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 uv=${UV:-$(command -v .tools/bin/uv || command -v uv)} || { echo "uv is missing: run make once, or set UV" >&2; exit 1; }
 python_versions="3.11 3.12 3.13 3.14"
 export PATH="$PWD/.venv/bin:$PATH"
+export UV_COMPILE_BYTECODE=0  # compiled files would fit one version of Python only
 bundled=client-vscode/bundled
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

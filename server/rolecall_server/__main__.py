@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 from rolecall_server.cli.arguments import parser
@@ -25,7 +26,11 @@ def main() -> int:
         return run_demo(arguments, HeadlessEditor)
     from rolecall_server.cli.work import work
 
-    return work(arguments)
+    try:
+        return work(arguments)
+    except BrokenPipeError:  # whoever reads our output has seen enough, as in `rolecall ... | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import difflib
 import os
+import signal
 import sys
 import tarfile
 import tempfile
@@ -191,7 +192,14 @@ def _needs(by_id: Mapping[str, Mapping[str, Any]], hunk_id: str) -> set[str]:
 
 
 def _agreed(screen: Console, question: str, asks: bool) -> bool:
-    return not asks or ask(screen, question, "yn", "  y  yes\n  n  no, leave it undecided") == "y"
+    if not asks:
+        return True
+    # asyncio would only note Ctrl+C, and wait for the answer to act on it.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return ask(screen, question, "yn", "  y  yes\n  n  no, leave it undecided") == "y"
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _texts(root: Path) -> dict[str, str]:

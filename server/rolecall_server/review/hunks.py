@@ -27,7 +27,7 @@ def file_change(path: str, base: TextFile | None, proposed: str) -> FileChange:
 
 
 def number_hunks(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
-    """The same changes with ids that run through all files; a change without hunks is left out."""
+    """The same changes with ids that run through all files, and needs across them; one without hunks is left out."""
     numbered: list[FileChange] = []
     count = 0
     for change in changes:
@@ -38,7 +38,23 @@ def number_hunks(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
         )
         if names:
             numbered.append(replace(change, hunks=tuple(hunks)))
-    return tuple(numbered)
+    return tuple(replace(change, hunks=tuple(_with_needs_elsewhere(change, numbered))) for change in numbered)
+
+
+def _with_needs_elsewhere(change: FileChange, changes: Sequence[FileChange]) -> Iterator[Hunk]:
+    """The hunks of *change*, each needing also those of other files that add a definition whose name it brings in."""
+    known = set(_NAME.findall(change.base or ""))
+    added = {
+        hunk.id: hunk.symbol
+        for other in changes
+        if other.path != change.path
+        for hunk in other.hunks
+        if hunk.start == hunk.end and hunk.symbol not in known
+    }
+    for hunk in change.hunks:
+        used = set(_NAME.findall("".join(hunk.new_lines)))
+        elsewhere = tuple(hunk_id for hunk_id, symbol in added.items() if symbol in used and symbol != hunk.symbol)
+        yield replace(hunk, needs=hunk.needs + elsewhere)
 
 
 def line_ending(text: str) -> str:

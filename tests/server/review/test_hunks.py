@@ -63,6 +63,21 @@ def test_a_use_needs_the_import_it_comes_with() -> None:
     assert {hunk.id: hunk.needs for hunk in found.hunks} == {"h1": (), "h2": ("h1",)}
 
 
+def test_a_test_needs_the_function_it_tests_which_another_file_adds() -> None:
+    source = file_change("price.py", TextFile("price.py", PRICE), PRICE + "\n\ndef tax(price):\n    return price\n")
+    base = "import price\n\n\ndef test_total():\n    assert price.total([]) == 0\n"
+    added = (
+        "\n\ndef test_tax():\n    assert price.tax(1) == 1\n\n\ndef test_more():\n    assert price.total([1]) == 1\n"
+    )
+    tests = file_change("test_price.py", TextFile("test_price.py", base), base + added)
+    found = number_hunks([tests, source])
+    assert {hunk.symbol: hunk.needs for change in found for hunk in change.hunks} == {
+        "test_tax": ("h3",),
+        "test_more": (),
+        "tax": (),
+    }
+
+
 def test_a_new_file_is_cut_at_its_functions_and_they_need_its_imports() -> None:
     found = change(
         None, "import pytest\n\n\ndef test_a():\n    pytest.fail()\n\n\ndef test_b():\n    assert 1\n", "test_x.py"

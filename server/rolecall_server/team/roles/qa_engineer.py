@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from rolecall_analysis import Position, enclosing_definition, find_definition, is_test_path, tests_of
+from rolecall_analysis import Position, definitions_in, enclosing_definition, find_definition, is_test_path, tests_of
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import Work
-from rolecall_server.errors import FileRefused
+from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
@@ -29,8 +29,9 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
 
     Raises:
         FileRefused: there is no such file, it is a test file itself, or no Python.
+        NotFound: the file has no such symbol.
     """
-    _check(request)
+    _check(request, desk)
     test_path = choose_test_path(desk.workspace, desk.snapshot, request.path)
     extends = file_exists(desk.workspace, test_path)
     trials = Trials(desk, (request.path,))
@@ -55,11 +56,14 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     return work, trials
 
 
-def _check(request: RunRequest) -> None:
+def _check(request: RunRequest, desk: Desk) -> None:
     if not request.path.endswith(".py"):
         raise FileRefused(f"{request.path or 'Nothing'} is no Python file.", "Open the module you want tests for.")
     if is_test_path(request.path):
         raise FileRefused(f"{request.path} is a test file itself.", "Open the module it tests.")
+    if request.symbol and find_definition(desk.snapshot, request.path, request.symbol) is None:
+        names = [d.qualified_name for d in definitions_in(desk.snapshot, request.path) if d.kind != "variable"]
+        raise NotFound(f"{request.path} has no {request.symbol}.", f"It has: {', '.join(names) or 'nothing to test'}.")
 
 
 def _task(request: RunRequest, desk: Desk, test_path: str, extends: bool, before: TestRun | NotRun | None) -> str:
