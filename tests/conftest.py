@@ -1,7 +1,7 @@
 """At the end of every run: what was left out, and why. With ``CI=true`` anything left out fails the run.
 
-And at its beginning: interrupts are heard, whatever started us. A shell that runs something in the background has it
-ignore them, children inherit that, and nothing could be shown about Ctrl+C.
+And at its beginning: signals are heard, whatever started us. A shell that runs something in the background has it ignore
+interrupts, `nohup` the end of the terminal; children inherit that, and nothing could be shown about either.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ import pytest
 def pytest_configure() -> None:
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if hasattr(signal, "SIGHUP"):
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
