@@ -1,7 +1,7 @@
 """At the end of every run: what was left out, and why. With ``CI=true`` anything left out fails the run.
 
-And at its beginning: signals are heard, whatever started us. A shell that runs something in the background has it ignore
-interrupts, `nohup` the end of the terminal; children inherit that, and nothing could be shown about either.
+And at its beginning: signals are heard, whatever started us. A shell that runs something in the background has it
+ignore interrupts, `nohup` the end of the terminal; children inherit that, and nothing could be shown about either.
 """
 
 from __future__ import annotations
