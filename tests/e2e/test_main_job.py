@@ -248,6 +248,17 @@ async def test_an_editor_without_document_changes_gets_plain_ones(root: Path) ->
             assert editor.edits[0].document_changes is None
 
 
+async def test_asking_again_puts_the_earlier_proposal_for_the_same_thing_aside(root: Path) -> None:
+    async with session(root, GOOD_TESTS) as (editor, chat):
+        uri = editor.open("shop/price.py")
+        editor.open("tests/test_price.py")
+        await editor.run("rolecall.tests.generate", uri=uri)
+        await editor.run("rolecall.tests.generate", uri=uri, symbol="total")
+        await editor.run("rolecall.tests.generate", uri=uri)
+        shown = {code.partition("/")[0] for code in editor.hunks("tests/test_price.py")}
+        assert shown == {"p2", "p3"}, "p2 is about something else"
+
+
 async def test_a_proposal_outlives_the_server(root: Path) -> None:
     async with session(root, ADD_TAX) as (editor, chat):
         await editor.run("rolecall.brief.implement", uri=editor.open("shop/price.py"), brief="Add a tax.")

@@ -91,7 +91,8 @@ async def _repository(ls: RolecallServer, folder: Folder) -> Repository:
 
 def _show_finished(ls: RolecallServer, folder: Folder, run_id: str, finished: Finished) -> None:
     proposal = finished.proposal
-    reload_proposal(ls, folder, proposal.id)
+    for proposal_id in {*folder.proposals, proposal.id}:
+        reload_proposal(ls, folder, proposal_id)  # the new one took the place of earlier ones for the same thing
     show_hunks(ls, folder)
     if finished.error is not None:
         ls.tell_error(finished.error)

@@ -69,6 +69,18 @@ def load_proposal(store: Store, proposal_id: str) -> Reviewed:
     return _reviewed(store, store.proposal(proposal_id))
 
 
+def supersede_earlier(store: Store, root: Path, proposal: Proposal) -> tuple[str, ...]:
+    """Put aside what is undecided of earlier proposals for the same thing; the ids of those proposals."""
+    superseded: list[str] = []
+    for reviewed in load_undecided(store, root):
+        earlier = reviewed.proposal
+        same = (earlier.role, earlier.title, earlier.origin) == (proposal.role, proposal.title, proposal.origin)
+        if same and earlier.id != proposal.id:
+            decide(store, reviewed, reviewed.undecided, HunkState.REJECTED, f"{proposal.id} took its place.")
+            superseded.append(earlier.id)
+    return tuple(superseded)
+
+
 def refresh(store: Store, reviewed: Reviewed, read_text: ReadText) -> Reviewed:
     """The same proposal against the text as it is now: what cannot be placed is stale, what can is pending again.
 

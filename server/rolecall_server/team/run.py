@@ -14,7 +14,7 @@ from rolecall_server.errors import RolecallError
 from rolecall_server.model import ModelClient
 from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.review.proposal import FileChange, Proposal
-from rolecall_server.review.shelf import save_proposal
+from rolecall_server.review.shelf import save_proposal, supersede_earlier
 from rolecall_server.sandbox import NotRun, find_interpreter, shadow_workspace
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store
@@ -92,6 +92,8 @@ async def _work(
         evidence=shown,
     )
     save_proposal(store, proposal)
+    if outcome.interrupted is None:
+        supersede_earlier(store, workspace.root, proposal)
     return Finished(proposal, outcome.interrupted)
 
 
