@@ -35,7 +35,7 @@ async def accept_hunks(ls: RolecallServer, folder: Folder, proposal_id: str, hun
         async with folder.deciding:
             await _accept(ls, folder, proposal_id, hunk_ids)
     finally:
-        refresh_hunks(ls, folder)
+        refresh_hunks(ls, folder, list(folder.proposals))
 
 
 async def _accept(ls: RolecallServer, folder: Folder, proposal_id: str, hunk_ids: Collection[str]) -> None:

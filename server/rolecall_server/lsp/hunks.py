@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from lsprotocol import types
@@ -32,18 +32,19 @@ def text_changed(ls: RolecallServer, folder: Folder, path: str) -> None:
 
     While an acceptance is under way the change is most likely the acceptance itself; it is looked at afterwards.
     """
-    concerned = any(
-        path in (change.path, reviewed.proposal.origin)
-        for reviewed in folder.proposals.values()
-        for change in reviewed.proposal.files
-    )
+    concerned = [
+        proposal_id
+        for proposal_id, reviewed in folder.proposals.items()
+        if any(path in (change.path, reviewed.proposal.origin) for change in reviewed.proposal.files)
+    ]
     if concerned and not folder.deciding.locked():
-        refresh_hunks(ls, folder)
+        refresh_hunks(ls, folder, concerned)
 
 
-def refresh_hunks(ls: RolecallServer, folder: Folder) -> None:
-    """See where all hunks of *folder* stand, and show them."""
-    for proposal_id, reviewed in folder.proposals.items():
+def refresh_hunks(ls: RolecallServer, folder: Folder, proposal_ids: Collection[str]) -> None:
+    """See where the hunks of these proposals stand, and show all."""
+    for proposal_id in proposal_ids:
+        reviewed = folder.proposals[proposal_id]
         folder.proposals[proposal_id] = refresh(ls.session.store, reviewed, _reader(ls.session, folder))
     show_hunks(ls, folder)
 
