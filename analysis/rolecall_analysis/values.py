@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeVar
 
-DefinitionKind = Literal["class", "function", "method", "variable"]
+DefinitionKind = Literal["class", "interface", "module", "type", "function", "method", "variable", "macro"]
+"""``module`` is a namespace, package or module block inside a file; ``type`` an alias, enum, struct or union that has no
+members the graph follows; Python has only class, function, method and variable."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
