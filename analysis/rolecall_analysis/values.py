@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Literal, TypeVar
 
 DefinitionKind = Literal["class", "interface", "module", "type", "function", "method", "variable", "macro"]
-"""``module`` is a namespace, package or module block inside a file; ``type`` an alias, enum, struct or union that has no
-members the graph follows; Python has only class, function, method and variable."""
+"""``module`` is a namespace, package or module block inside a file, ``type`` an alias or another type without members
+the graph follows. Python has only class, function, method and variable."""
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
