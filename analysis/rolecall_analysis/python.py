@@ -45,6 +45,7 @@ from rolecall_analysis.values import (
 MAX_SYNTAX_PROBLEMS = 20
 """A file of another language has thousands; nobody reads the twenty-first."""
 
+_DOT = re.compile(r"\.")
 _DOTTED_NAME = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
@@ -75,7 +76,7 @@ class _Walk:
     definitions: list[Definition] = field(default_factory=list[Definition])
     imports: list[Import] = field(default_factory=list[Import])
     calls: list[Call] = field(default_factory=list[Call])
-    references: dict[Reference, None] = field(default_factory=dict[Reference, None])
+    references: dict[tuple[str, str, str], list[int]] = field(default_factory=dict[tuple[str, str, str], list[int]])
     local_names: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
     variables: set[tuple[str, str]] = field(default_factory=set[tuple[str, str]])
 
@@ -89,8 +90,11 @@ class _Walk:
     def _position(self, byte: int, row: int, byte_column: int) -> Position:
         return Position(row, self.columns.column(byte, byte_column))
 
-    def refer(self, name: str, scope: _Scope) -> None:
-        self.references[Reference(name, scope.name, scope.owner)] = None
+    def refer(self, name: str, scope: _Scope, parts: Sequence[Node], shift: int = 0) -> None:
+        places = self.references.setdefault((name, scope.name, scope.owner), [])
+        for part in parts:
+            start = self._position(part.start_byte, *part.start_point)
+            places += (start.line, start.column + shift)
 
     def bind(self, name: str, scope: _Scope) -> None:
         if name not in scope.rebound:
@@ -122,7 +126,7 @@ def read_facts(path: str, syntax: SyntaxTree) -> FileFacts:
         tuple(walk.definitions),
         tuple(walk.imports),
         tuple(walk.calls),
-        tuple(walk.references),
+        tuple(Reference(*where, tuple(places)) for where, places in walk.references.items()),
         frozenset(walk.local_names),
         tuple(_syntax_problems(walk, root)),
     )
@@ -196,7 +200,7 @@ def _definition_kind(node: Node, scope: _Scope) -> DefinitionKind:
 def _base_name(walk: _Walk) -> Callable[[Node], str]:
     def name(node: Node) -> str:
         value = child_of(node, "value") if node.kind_id == SUBSCRIPT else node
-        dotted, rest = dotted_name(walk.source, value) if value else ("", None)
+        dotted, _, rest = dotted_name(walk.source, value) if value else ("", [], None)
         return "" if rest else dotted
 
     return name
@@ -325,9 +329,9 @@ def _visit_rebinding(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
 def _visit_import(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
     span = walk.span(node)
     for child in node.named_children:
-        name, alias = _imported(walk, child)
+        name, alias, name_node = _imported(walk, child)
         if name:
-            walk.imports.append(Import(name, None, alias, 0, scope.name, span))
+            walk.imports.append(Import(name, None, alias, 0, scope.name, span, walk.span(name_node)))
     return ()
 
 
@@ -339,38 +343,39 @@ def _visit_import_from(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step
     for child in node.named_children:
         if child == source:
             continue
-        name, alias = ("*", None) if child.kind_id == WILDCARD else _imported(walk, child)
+        name, alias, name_node = ("*", None, child) if child.kind_id == WILDCARD else _imported(walk, child)
         if name:
-            walk.imports.append(Import(module, name, alias, len(dotted) - len(module), scope.name, span))
+            level = len(dotted) - len(module)
+            walk.imports.append(Import(module, name, alias, level, scope.name, span, walk.span(name_node)))
     return ()
 
 
-def _imported(walk: _Walk, node: Node) -> tuple[str, str | None]:
-    name, alias = child_of(node, "name"), child_of(node, "alias")
-    if node.kind_id == DOTTED:
-        name = node
-    return "".join(walk.text(name).split()) if name else "", walk.text(alias) if alias else None
+def _imported(walk: _Walk, node: Node) -> tuple[str, str | None, Node]:
+    name = node if node.kind_id == DOTTED else child_of(node, "name")
+    alias = child_of(node, "alias")
+    return "".join(walk.text(name).split()) if name else "", walk.text(alias) if alias else None, name or node
 
 
 def _visit_call(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
     function = child_of(node, "function")
     if function is not None:
-        callee, _ = dotted_name(walk.source, function)
+        callee, *_ = dotted_name(walk.source, function)
         if callee:
             walk.calls.append(Call(callee, walk.span(node), scope.name))
     return _visit_children(walk, node, scope)
 
 
 def _visit_name(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
-    name, rest = dotted_name(walk.source, node)
+    name, parts, rest = dotted_name(walk.source, node)
     if not name:
         return _visit_children(walk, node, scope)
-    walk.refer(name, scope)
+    walk.refer(name, scope, parts)
     return [(rest, scope)] if rest is not None else ()
 
 
 def _visit_dotted_name(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
-    walk.refer("".join(walk.text(node).split()), scope)
+    parts = node.named_children
+    walk.refer(".".join(map(walk.text, parts)), scope, parts)
     return ()
 
 
@@ -378,9 +383,12 @@ def _visit_type(walk: _Walk, node: Node, scope: _Scope) -> Sequence[_Step]:
     """An annotation; one that is a string is read as the name it holds."""
     children = node.named_children
     if len(children) == 1 and children[0].kind_id == STRING:
-        name = walk.text(children[0]).strip("\"'")
+        literal = walk.text(children[0])
+        name = literal.strip("\"'")
         if _DOTTED_NAME.fullmatch(name):
-            walk.refer(name, scope)
+            shifts = [literal.index(name), *(literal.index(name) + dot.end() for dot in _DOT.finditer(name))]
+            for shift in shifts:
+                walk.refer(name, scope, children, shift)
     return [(child, scope) for child in children]
 
 

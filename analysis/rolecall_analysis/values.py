@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, TypeVar
 
+from msgspec import Struct
+
 DefinitionKind = Literal["class", "interface", "module", "type", "function", "method", "variable", "macro"]
 """``module`` is a namespace, package or module block inside a file, ``type`` an alias or another type without members
 the graph follows. Python has only class, function, method and variable."""
@@ -15,8 +17,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Position:
+class Position(Struct, frozen=True, order=True, gc=False, array_like=True):
     """A place between two characters."""
 
     line: int
@@ -25,16 +26,14 @@ class Position:
     """0-based, in code points of the line."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class Span:
+class Span(Struct, frozen=True, order=True, gc=False, array_like=True):
     """The text from *start* up to, and without, *end*."""
 
     start: Position
     end: Position
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(Struct, frozen=True, gc=False, array_like=True):
     """Why the facts about a file, or a part of it, may be incomplete."""
 
     path: str
@@ -43,8 +42,7 @@ class Problem:
     """None: the whole file, or folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(Struct, frozen=True, gc=False, array_like=True):
     """A class, function or method, or a variable of a module or of a class body."""
 
     path: str
@@ -67,8 +65,7 @@ class Definition:
     """The qualified name of the definition that holds this one; empty in the module itself."""
 
 
-@dataclass(frozen=True, slots=True)
-class Import:
+class Import(Struct, frozen=True, gc=False, array_like=True):
     """One name that an import statement binds, or one star."""
 
     module: str
@@ -81,6 +78,11 @@ class Import:
     scope: str
     span: Span
     """The whole statement."""
+    name_span: Span
+    """The words that name what is imported: ``shop.price`` in ``import shop.price as price``, ``total`` in
+    ``from shop import total``, the star."""
+    for_types_only: bool = False
+    """Whether it stands under ``if TYPE_CHECKING:``, so that only type checkers run it."""
 
     @property
     def is_star(self) -> bool:
@@ -93,8 +95,7 @@ class Import:
         return self.alias or self.name or self.module.partition(".")[0]
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True, gc=False, array_like=True):
     """One call of something that has a name."""
 
     callee: str
@@ -109,8 +110,7 @@ class Call:
         return self.callee.rpartition(".")[2]
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(Struct, frozen=True, gc=False, array_like=True):
     """A name, or a dotted chain of names, that is read somewhere in a scope (told once per scope and owner)."""
 
     name: str
@@ -119,6 +119,9 @@ class Reference:
     """The scope whose names it sees."""
     owner: str
     """The definition in whose text it stands: a decorator's names are its function's, but seen from outside."""
+    places: tuple[int, ...] = ()
+    """Line and column, in turn, of the start of each part of the name, for each time it is read: ``price.total`` read
+    twice has eight numbers. A part that is no name, as in ``?.total``, has the place where its text begins."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +137,9 @@ class FileFacts:
     local_names: frozenset[tuple[str, str]] = frozenset()
     """(scope, name) of parameters, loop variables and other bindings that are not definitions or imports."""
     problems: tuple[Problem, ...] = ()
+    exported: tuple[str, ...] | None = None
+    """The names in ``__all__``, where they can be read off; None without one. An entry ``price.__all__`` stands for
+    the names that the module ``price`` exports."""
 
     @cached_property
     def names(self) -> frozenset[str]:

@@ -262,4 +262,4 @@ def test_a_name_that_is_not_typed_yet_is_no_name(text: str) -> None:
 
 def test_imports_compare_as_values() -> None:
     span = Span(Position(0, 0), Position(0, 8))
-    assert facts_of("import a").imports == (Import("a", None, None, 0, "", span),)
+    assert facts_of("import a").imports == (Import("a", None, None, 0, "", span, Span(Position(0, 7), Position(0, 8))),)
