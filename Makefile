@@ -7,6 +7,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rolecall-dev
 UV := .tools/bin/uv
 RUN := $(UV) run --locked --no-sync
 LIBRARY := $(CACHE)/inflection-0.5.1.tar.gz
+BENCH := $(CACHE)/bench
 
 export UV_PYTHON_DOWNLOADS := never
 export UV
@@ -38,8 +39,8 @@ format: .venv/ready
 	$(RUN) ruff format .
 	$(RUN) ruff check --fix .
 
-bench: .venv/ready
-	$(RUN) python benchmarks/run.py
+bench: .venv/ready $(BENCH)/libraries/ready $(BENCH)/anchors/ready
+	ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/run.py $(ARGS)
 
 vsix: .venv/ready
 	@scripts/build_vsix.sh
@@ -58,6 +59,19 @@ $(UV):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Rolecall needs Python 3.11 or later: make PYTHON=python3.12")'
 	@$(PYTHON) -m venv .tools || { echo "Python's venv module is missing (Debian: apt-get install python3-venv)."; exit 1; }
 	@.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+# The libraries that the benchmarks read, as their authors published them, each in a folder of its own.
+$(BENCH)/libraries/ready: benchmarks/libraries.txt | $(UV)
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@.tools/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary django,flask \
+		--require-hashes --requirement $< --dest $(@D)
+	@cd $(@D) && for archive in *.tar.gz; do tar -xzf "$$archive" && rm "$$archive"; done
+	@touch $@
+
+# Other tools that the benchmarks are compared with; without them those lines are left out.
+$(BENCH)/anchors/ready: benchmarks/anchors/requirements.txt | $(UV)
+	-@$(UV) venv --quiet --clear --python "$$(command -v $(PYTHON))" $(@D) && \
+		$(UV) pip install --quiet --python $(@D)/bin/python --requirement $< && touch $@
 
 # The library of the demo and of the end-to-end tests, as its authors published it.
 $(LIBRARY): scripts/demo_library.txt | $(UV)
