@@ -15,34 +15,45 @@ def kind_id(name: str) -> int:
     return found
 
 
-def child_of(node: Node, field: str) -> Node | None:
-    """The child of *node* that the grammar calls *field*."""
-    return node.child_by_field_id(_FIELDS[field])
-
-
-def _field_id(name: str) -> int:
+def field_id(name: str) -> int:
+    """The number of a field."""
     found = PYTHON.field_id_for_name(name)
     assert found is not None, name
     return found
 
 
-_FIELDS = {name: _field_id(name) for name in map(PYTHON.field_name_for_id, range(1, PYTHON.field_count + 1)) if name}
+def child_of(node: Node, field: str) -> Node | None:
+    """The child of *node* that the grammar calls *field*."""
+    return node.child_by_field_id(_FIELDS[field])
 
+
+_FIELDS = {name: field_id(name) for name in map(PYTHON.field_name_for_id, range(1, PYTHON.field_count + 1)) if name}
+
+ARGUMENTS = kind_id("argument_list")
 ATTRIBUTE = kind_id("attribute")
 CALL = kind_id("call")
 CLASS = kind_id("class_definition")
 COMMENT = kind_id("comment")
+CONSTRAINED_TYPE = kind_id("constrained_type")
+DECORATED = kind_id("decorated_definition")
 DECORATOR = kind_id("decorator")
 DOTTED = kind_id("dotted_name")
+ERROR = 0xFFFF
+"""What the parser could not make sense of."""
 EXPRESSION = kind_id("expression_statement")
+FOR_IN = kind_id("for_in_clause")
 FUNCTION = kind_id("function_definition")
+GENERIC_TYPE = kind_id("generic_type")
+GLOBAL = kind_id("global_statement")
 IDENTIFIER = kind_id("identifier")
 INTERPOLATION = kind_id("interpolation")
+LAMBDA_PARAMETERS = kind_id("lambda_parameters")
 PARAMETERS = kind_id("parameters")
 STRING = kind_id("string")
 STRING_END = kind_id("string_end")
 STRING_START = kind_id("string_start")
 SUBSCRIPT = kind_id("subscript")
+TYPE = kind_id("type")
 TYPED_PARAMETER = kind_id("typed_parameter")
 TYPE_PARAMETER = kind_id("type_parameter")
 WILDCARD = kind_id("wildcard_import")

@@ -12,23 +12,21 @@ def text_of(source: bytes, node: Node) -> str:
     return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
-def dotted_name(source: bytes, node: Node) -> tuple[str, list[Node], Node | None]:
-    """The dotted name of an expression ("" if it has none), its parts, and the part of it that is not a name."""
-    parts: list[Node] = []
+def dotted_name(source: bytes, node: Node) -> tuple[str, Node | None]:
+    """The dotted name of an expression ("" if it has none), and the part of it that is not a name."""
+    parts: list[str] = []
     while node.kind_id == ATTRIBUTE:
         value, attribute = child_of(node, "object"), child_of(node, "attribute")
         if value is None or attribute is None:
             break
-        parts.append(attribute)
+        parts.append(text_of(source, attribute))
         node = value
-    if node.kind_id != IDENTIFIER and not parts:
-        return "", [], node
-    parts.append(node)
-    parts.reverse()
-    names = [text_of(source, part) for part in parts[1:]]
     if node.kind_id == IDENTIFIER:
-        return ".".join((text_of(source, node), *names)), parts, None
-    return ".".join(("super()" if _is_super(source, node) else "?", *names)), parts, node
+        return ".".join((text_of(source, node), *reversed(parts))), None
+    if not parts:
+        return "", node
+    head = "super()" if _is_super(source, node) else "?"
+    return ".".join((head, *reversed(parts))), node
 
 
 def _is_super(source: bytes, node: Node) -> bool:

@@ -92,6 +92,11 @@ class CodePoints:
 
 def code_points(source: bytes) -> CodePoints:
     """The table that turns byte columns of *source* into code points."""
+    return CodePoints(wide_bytes(source))
+
+
+def wide_bytes(source: bytes) -> tuple[int, ...]:
+    """The offsets of the bytes of *source* that do not begin a character; none in ASCII."""
     if source.isascii():
-        return CodePoints(())
-    return CodePoints(tuple(found.start() for found in _CONTINUATION_BYTE.finditer(source)))
+        return ()
+    return tuple(found.start() for found in _CONTINUATION_BYTE.finditer(source))

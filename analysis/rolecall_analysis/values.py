@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Literal, TypeVar
 
@@ -12,6 +12,8 @@ from msgspec import Struct
 DefinitionKind = Literal["class", "interface", "module", "type", "function", "method", "variable", "macro"]
 """``module`` is a namespace, package or module block inside a file, ``type`` an alias or another type without members
 the graph follows. Python has only class, function, method and variable."""
+
+_PROPERTY_DECORATORS = frozenset({"property", "cached_property", "setter", "getter", "deleter", "abstractproperty"})
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -43,7 +45,11 @@ class Problem(Struct, frozen=True, gc=False, array_like=True):
 
 
 class Definition(Struct, frozen=True, gc=False, array_like=True):
-    """A class, function or method, or a variable of a module or of a class body."""
+    """A class, function or method, a variable of a module or of a class body, or an attribute of a class's objects.
+
+    An attribute is a variable of the class, told where a method first assigns it (``self.total = 0``) unless the
+    class's body defines it; its span lies in the method.
+    """
 
     path: str
     name: str
@@ -63,6 +69,11 @@ class Definition(Struct, frozen=True, gc=False, array_like=True):
     name_span: Span
     scope: str
     """The qualified name of the definition that holds this one; empty in the module itself."""
+
+    @property
+    def is_property(self) -> bool:
+        """Whether reading the attribute runs it: a Python property, as its decorators say."""
+        return any(one.rpartition(".")[2] in _PROPERTY_DECORATORS for one in self.decorators)
 
 
 class Import(Struct, frozen=True, gc=False, array_like=True):
@@ -102,7 +113,8 @@ class Call(Struct, frozen=True, gc=False, array_like=True):
     """Dotted, as written: ``price.total``, ``self.total``, ``super().total``; ``?.total`` on an expression."""
     span: Span
     scope: str
-    """The qualified name of the scope whose names the call sees; empty for the module."""
+    """The qualified name of the scope whose names the call sees; empty for the module. A lambda, a comprehension and
+    a generic type alias are scopes with made-up names: ``Cart.total.<lambda1>``."""
 
     @property
     def name(self) -> str:
@@ -124,29 +136,37 @@ class Reference(Struct, frozen=True, gc=False, array_like=True):
     twice has eight numbers. A part that is no name, as in ``?.total``, has the place where its text begins."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FileFacts:
     """What one file says. Everything is in the order of the source."""
 
     path: str
-    docstring: str = ""
-    definitions: tuple[Definition, ...] = ()
-    imports: tuple[Import, ...] = ()
-    calls: tuple[Call, ...] = ()
-    references: tuple[Reference, ...] = ()
-    local_names: frozenset[tuple[str, str]] = frozenset()
+    docstring: str = field(default_factory=str)
+    definitions: tuple[Definition, ...] = field(default_factory=tuple[Definition, ...])
+    imports: tuple[Import, ...] = field(default_factory=tuple[Import, ...])
+    calls: tuple[Call, ...] = field(default_factory=tuple[Call, ...])
+    references: tuple[Reference, ...] = field(default_factory=tuple[Reference, ...])
+    local_names: frozenset[tuple[str, str]] = field(default_factory=frozenset[tuple[str, str]])
     """(scope, name) of parameters, loop variables and other bindings that are not definitions or imports."""
-    problems: tuple[Problem, ...] = ()
-    exported: tuple[str, ...] | None = None
+    problems: tuple[Problem, ...] = field(default_factory=tuple[Problem, ...])
+    exported: tuple[str, ...] | None = field(default_factory=lambda: None)
     """The names in ``__all__``, where they can be read off; None without one. An entry ``price.__all__`` stands for
     the names that the module ``price`` exports."""
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, FileFacts):
+            return NotImplemented
+        return all(getattr(self, one.name) == getattr(other, one.name) for one in fields(FileFacts))
+
+    def __hash__(self) -> int:
+        return hash(self.path)
 
     @cached_property
     def names(self) -> frozenset[str]:
         """Every identifier that is defined, imported or read, for search by words."""
         dotted = [reference.name for reference in self.references]
         dotted += [definition.name for definition in self.definitions]
-        dotted += [f"{imported.module}.{imported.name or ''}" for imported in self.imports]
+        dotted += [f"{one.module}.{one.name or ''}.{one.alias or ''}" for one in self.imports]
         return frozenset(part for name in dotted for part in name.split(".")) - {"", "?", "*", "super()"}
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,11 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolecall_analysis import Edit, FileFacts, Index, Position, Snapshot, Span, text_in
+from rolecall_analysis.packed import mentioned_names, pack, unpack
 
 FRAGMENTS = [
     "def f(a, b=1):\n    return g(a)\n",
     "class C(B):\n    '''Doc é.'''\n    def m(self):\n        self.m(x)\n",
     "from a import b as c\n",
+    "class C:\n    x = y = 1\n    def m(self):\n        self.z = [f(i) for i in (lambda a: a.é)]\n",
+    "    def m(self): self.x = self.w = 1\n",
+    "def f(a=lambda x: x):\n    class D:\n        k = 1\n    if TYPE_CHECKING:\n        import b\n",
     "@dec(1)\n",
     "x = [f(i) for i in y]\n",
     "if a:\n    b()\nelse:\n    c()\n",
@@ -83,6 +88,29 @@ def test_every_span_lies_in_the_text_and_holds_what_it_says(text: str) -> None:
 
 
 @settings(max_examples=200, deadline=None)
+@given(texts)
+def test_every_name_stands_where_it_is_said_to_be_read(text: str) -> None:
+    lines = lines_of(text)
+    for reference in fresh(text).references:
+        parts = reference.name.split(".")
+        assert len(reference.places) % (2 * len(parts)) == 0
+        for i, part in enumerate(parts * (len(reference.places) // (2 * len(parts)))):
+            line, column = reference.places[2 * i : 2 * i + 2]
+            if part != "?":
+                assert lines[line][column:].startswith(part.removesuffix("()"))
+
+
+@settings(max_examples=200, deadline=None)
+@given(texts)
+def test_packing_keeps_the_facts_with_or_without_the_source(text: str) -> None:
+    facts = fresh(text)
+    without_source = replace(facts)
+    assert without_source == facts
+    assert unpack("m.py", pack(facts)) == facts == unpack("m.py", pack(without_source))
+    assert mentioned_names(pack(facts)) == without_source.names == mentioned_names(pack(without_source))
+
+
+@settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_on_disk_are_read(tmp_path_factory: pytest.TempPathFactory, content: bytes) -> None:
     root = tmp_path_factory.mktemp("bytes")
@@ -116,6 +144,8 @@ def test_any_bytes_on_disk_are_read(tmp_path_factory: pytest.TempPathFactory, co
         "colons": ":" * 100_000,
         "decorators": "@" * 100_000,
         "half a file": "class Cart:\n    def total(self):\n        return self.lines.sum(\n            x for x in",
+        "10 MB line": "x = " + "a + " * 2_500_000 + "1",
+        "calls of lambdas 2,000 deep": "(lambda a: " * 2000 + "a" + ")()" * 2000,
         "another language": "#include <stdio.h>\nint main() { return f(1); }\n" * 500,
         "larger than the limit": "x = 1\n" * 400_000,
     }.items(),
