@@ -1,89 +1,152 @@
-"""The Python files below a folder: which belong to the repository, and what is in them."""
+"""The source files below a folder: which belong to the repository, and whether they changed."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
-from rolecall_analysis.snapshot import facts_of, is_python
-from rolecall_analysis.syntax import MAX_SOURCE_BYTES
-from rolecall_analysis.text import decode
-from rolecall_analysis.values import FileFacts, Problem
+from msgspec import Struct
 
-IGNORED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages", "__pypackages__"})
-"""Folders that hold what tools made. Those that begin with a dot are ignored as well."""
-
-BUILD_FOLDERS = frozenset({"build", "dist", "htmlcov"})
-"""Ignored unless they are packages."""
-
-ENVIRONMENT_MARKERS = ("pyvenv.cfg", "conda-meta")
-"""A folder with one of these is an environment, not source."""
+from rolecall_analysis.ignored import Ignored, is_ignored, is_ignored_folder, is_there
+from rolecall_analysis.languages import language_of
+from rolecall_analysis.values import Problem
 
 
-def python_files(root: Path, below: str = "") -> Iterator[str | Problem]:
-    """The paths, relative to *root*, of the Python files in its folder *below*, and folders that cannot be read.
+class Stamp(Struct, frozen=True, array_like=True, gc=False):
+    """By what a file is recognised as unchanged without reading it."""
+
+    modified_ns: int
+    changed_ns: int
+    """When anything about the file changed, its times included; when it was created, on Windows."""
+    size: int
+    """In bytes."""
+
+
+class SourceFile(Struct, frozen=True, gc=False):
+    """A file that belongs to the graph."""
+
+    path: str
+    stamp: Stamp
+
+
+def is_source(path: str) -> bool:
+    """Whether *path* is named as a file of a language the graph reads."""
+    dot = path.rfind(".", path.rfind("/") + 1)
+    return dot >= 0 and _has_language(path[dot:])
+
+
+@lru_cache(1024)
+def _has_language(suffix: str) -> bool:
+    return language_of(f"name{suffix}") is not None
+
+
+def source_files(root: Path, below: str = "", ignored: Ignored | None = None) -> Iterator[SourceFile | Problem]:
+    """The source files in the folder *below* of *root*, and folders that cannot be read. Paths are relative to *root*.
 
     Symbolic links are not followed: they lead out of the repository, into a circle, or to a file that is
     found anyway.
     """
+    ignored = ignored or Ignored(root)
+    base = os.fspath(root)
     waiting = [below]
     while waiting:
         folder = waiting.pop()
         try:
-            with os.scandir(root / folder) as entries:
+            with os.scandir(f"{base}/{folder}") as entries:
                 found = sorted(entries, key=lambda entry: entry.name)
         except OSError as error:
             yield Problem(folder, f"The folder cannot be read: {error.strerror}.")
+            continue
+        rules = ignored.rules_in(folder, {entry.name for entry in found}.__contains__)
+        if rules is None:
             continue
         for entry in found:
             path = f"{folder}/{entry.name}" if folder else entry.name
             if not _is_text(path):
                 yield Problem(ascii(path), "The name is not in the file system's encoding; it was left out.")
             elif entry.is_dir(follow_symlinks=False):
-                if not _is_ignored(root, path):
+                if not is_ignored_folder(path, rules):
                     waiting.append(path)
-            elif is_python(path) and entry.is_file(follow_symlinks=False):
-                yield path
+            elif is_source(path) and entry.is_file(follow_symlinks=False) and not is_ignored(path, rules):
+                try:
+                    yield SourceFile(path, stamp_of(entry.stat(follow_symlinks=False)))
+                except OSError:
+                    continue  # it is gone already
 
 
-def belongs(root: Path, path: str) -> bool:
-    """Whether `python_files` would come across the Python file, or folder, *path*; it need not exist any more."""
-    parts = PurePosixPath(path)
-    if not path or "\0" in path or ".." in parts.parts or parts.is_absolute() or Path(path).is_absolute():
-        return False
-    folders = [parent.as_posix() for parent in parts.parents][:-1]
-    if not is_python(path):
-        folders.append(path)
-    return not any(_is_ignored(root, folder) or (root / folder).is_symlink() for folder in folders)
-
-
-def read_file(root: Path, path: str) -> FileFacts | None:
-    """The facts of a file on disk; None if it is not there, or a link. What cannot be read has a problem."""
-    location = root / path
-    try:
-        if location.is_symlink() or not location.is_file():
-            return None
-        with location.open("rb") as stream:
-            content = stream.read(MAX_SOURCE_BYTES + 1)
-    except FileNotFoundError:
+def source_file(path: str, ignored: Ignored) -> SourceFile | None:
+    """The file *path*, if it is there and `source_files` would come across it."""
+    folder = path.rpartition("/")[0]
+    rules = ignored.rules_in(folder) if _is_below(path) else None
+    if rules is None or is_ignored(path, rules):
         return None
-    except OSError as error:
-        return FileFacts(path, problems=(Problem(path, f"The file cannot be read: {error.strerror}."),))
-    text, what = decode(content)
-    facts = facts_of(path, text)
-    return replace(facts, problems=(Problem(path, what), *facts.problems)) if what else facts
+    try:
+        status = (ignored.root / path).lstat()
+    except OSError:
+        return None
+    return SourceFile(path, stamp_of(status)) if stat.S_ISREG(status.st_mode) else None
 
 
-def _is_ignored(root: Path, folder: str) -> bool:
-    name = PurePosixPath(folder).name
-    if name.startswith(".") or name in IGNORED_FOLDERS:
-        return True
-    location = root / folder
-    if name in BUILD_FOLDERS and not (location / "__init__.py").exists():
-        return True
-    return any((location / marker).exists() for marker in ENVIRONMENT_MARKERS)
+def holds_folder(path: str, ignored: Ignored) -> bool:
+    """Whether *path*, empty for the root, is a folder that `source_files` would look into."""
+    if path and not _is_below(path):
+        return False
+    return ignored.rules_in(path) is not None and is_there(ignored.root / path, Path.is_dir)
+
+
+def _is_below(path: str) -> bool:
+    """Whether *path* stays below the root it is relative to."""
+    parts = PurePosixPath(path)
+    is_name = path and "\0" not in path and ".." not in parts.parts and _is_text(path)
+    return bool(is_name) and not parts.is_absolute() and not Path(path).is_absolute()
+
+
+def folders_above(path: str) -> Iterator[str]:
+    """The folders that *path* lies in, the nearest first; the root is empty."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
+
+
+def stamp_of(status: os.stat_result) -> Stamp:
+    """The stamp of a file with that *status*."""
+    return Stamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size)
+
+
+def read_start(root: Path, path: str, limit_bytes: int) -> tuple[bytes, Stamp] | None:
+    """The first bytes of the file *path*, and its stamp from before they were read; None for a link, or no file.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+    location = f"{os.fspath(root)}/{path}"
+    try:
+        handle = os.open(location, flags)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        if is_there(Path(location), Path.is_symlink) or not is_there(Path(location), Path.is_file):
+            return None
+        raise
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            return None
+        return _read(handle, min(status.st_size, limit_bytes)), stamp_of(status)
+    finally:
+        os.close(handle)
+
+
+def _read(handle: int, n_bytes: int) -> bytes:
+    """So many bytes, or fewer if the file has become shorter."""
+    content = os.read(handle, n_bytes)
+    while len(content) < n_bytes and (more := os.read(handle, n_bytes - len(content))):
+        content += more
+    return content
 
 
 def _is_text(path: str) -> bool:

@@ -2,47 +2,121 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeVar, cast
 
+from rolecall_analysis.extraction import facts_of
+from rolecall_analysis.folder import is_source, read_start
+from rolecall_analysis.mentions import Mentions
 from rolecall_analysis.modules import SOURCE_SUFFIXES, ModuleTree, module_tree
-from rolecall_analysis.python import read_facts
-from rolecall_analysis.syntax import parse
+from rolecall_analysis.records import Decoded, Files, Record
+from rolecall_analysis.syntax import MAX_SOURCE_BYTES
+from rolecall_analysis.text import decode
 from rolecall_analysis.values import FileFacts
 
+_Value = TypeVar("_Value")
 
-@dataclass(frozen=True, slots=True)
+
 class Snapshot:
-    """What is known of every Python file of a repository."""
+    """What is known of every source file of a repository. It never changes; what it derives, it remembers."""
 
-    files: Mapping[str, FileFacts] = field(default_factory=lambda: MappingProxyType({}))
-    """By path relative to the root, with ``/`` on every system."""
-    modules: ModuleTree = field(default_factory=lambda: module_tree(()))
+    __slots__ = ("_derived", "_files", "_from_files", "_from_paths", "_mentions", "_root")
+
+    def __init__(self, root: Path | None = None, mentions: Mentions | None = None) -> None:
+        self._root = root
+        self._files = Files(Decoded())
+        self._mentions = Mentions() if mentions is None else mentions
+        self._derived: dict[Hashable, object] = {}
+        self._from_files: dict[tuple[Hashable, str], tuple[Record | None, object]] = {}
+        self._from_paths: dict[Hashable, object] = {}
+
+    @property
+    def files(self) -> Files:
+        """The facts of each file by its path relative to the root, with ``/`` on every system. Read when asked for."""
+        return self._files
+
+    @property
+    def modules(self) -> ModuleTree:
+        """Python's modules."""
+        return self.derived_from_paths("modules", lambda now: module_tree(filter(is_python, now.files)))
+
+    def mentioning(self, name: str) -> Iterator[str]:
+        """The paths of the files in which the identifier *name* occurs, in no order."""
+        for path, version in self._mentions.of(name):
+            record = self._files.record(path)
+            if record is not None and record.version == version:
+                yield path
+        yield from (path for path in self._files.unnumbered() if name in self._files[path].names)
+
+    def text(self, path: str) -> str | None:
+        """The text of a file: the editor's or the proposed one, else the disk's as it is now; None without one.
+
+        A file that is no source, as ``go.mod``, is read from disk as well.
+        """
+        record = self._files.record(path)
+        if record is not None and record.text is not None:
+            return record.text
+        if self._root is None or (record is None and is_source(path)):
+            return None
+        try:
+            found = read_start(self._root, path, MAX_SOURCE_BYTES + 1)
+        except OSError:
+            return None
+        return decode(found[0])[0] if found is not None else None
+
+    def derived(self, key: Hashable, compute: Callable[[Snapshot], _Value]) -> _Value:
+        """What *compute* makes of this snapshot, which it does once for each *key*."""
+        return self._remembered(self._derived, key, compute)
+
+    def derived_from_paths(self, key: Hashable, compute: Callable[[Snapshot], _Value]) -> _Value:
+        """As `derived`, for what depends on the paths of the files alone: it outlives a change of their contents."""
+        return self._remembered(self._from_paths, key, compute)
+
+    def derived_from_file(self, key: Hashable, path: str, compute: Callable[[FileFacts], _Value]) -> _Value:
+        """As `derived`, for what depends on the facts of *path* alone: it outlives a change of other files.
+
+        Raises:
+            KeyError: the file is not known.
+        """
+        record = self._files.record(path)
+        known = self._from_files.get((key, path))
+        if known is None or known[0] is not record:
+            known = self._from_files[key, path] = record, compute(self._files[path])
+        return cast("_Value", known[1])
 
     def with_changes(self, changes: Mapping[str, str | None]) -> Snapshot:
-        """This snapshot if the files in *changes* had those texts; None deletes. Other languages are ignored."""
-        return self.with_facts(
-            {path: None if text is None else facts_of(path, text) for path, text in changes.items() if is_python(path)}
-        )
+        """This snapshot if the files in *changes* had those texts; None deletes. What is no source is ignored."""
+        records = {
+            path: None if text is None else Record(facts=facts_of(path, text), text=text)
+            for path, text in changes.items()
+            if is_source(path)
+        }
+        return self.with_records(records)
 
-    def with_facts(self, changes: Mapping[str, FileFacts | None]) -> Snapshot:
-        """This snapshot with the facts of some files replaced; None removes."""
-        files = dict(self.files)
-        for path, facts in changes.items():
-            if facts is None:
-                files.pop(path, None)
-            else:
-                files[path] = facts
-        same_paths = files.keys() == self.files.keys()
-        return Snapshot(MappingProxyType(files), self.modules if same_paths else module_tree(files))
+    def with_records(self, changes: Mapping[str, Record | None], mentions: Mentions | None = None) -> Snapshot:
+        """This snapshot with some records replaced; None removes.
+
+        *mentions* is where the numbers of all records come from, if it is no longer that of this snapshot.
+        """
+        after = Snapshot.__new__(Snapshot)
+        after._root = self._root
+        after._files = self._files.with_records(changes)
+        after._mentions = self._mentions if mentions is None else mentions
+        after._derived = {}
+        after._from_files = self._from_files
+        same_paths = all((path in self._files) == (record is not None) for path, record in changes.items())
+        after._from_paths = self._from_paths if same_paths else {}
+        return after
+
+    def _remembered(
+        self, memory: dict[Hashable, object], key: Hashable, compute: Callable[[Snapshot], _Value]
+    ) -> _Value:
+        if key not in memory:
+            memory.setdefault(key, compute(self))
+        return cast("_Value", memory[key])
 
 
 def is_python(path: str) -> bool:
     """Whether *path* is named as a Python file."""
     return path.endswith(SOURCE_SUFFIXES)
-
-
-def facts_of(path: str, text: str) -> FileFacts:
-    """The facts of one file, from nothing."""
-    return read_facts(path, parse(text))

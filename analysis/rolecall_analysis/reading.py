@@ -1,0 +1,78 @@
+"""One file on disk as packed facts, and how to tell that they still hold."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec import Struct
+
+from rolecall_analysis.extraction import facts_of
+from rolecall_analysis.folder import Stamp, read_start
+from rolecall_analysis.packed import pack
+from rolecall_analysis.syntax import MAX_SOURCE_BYTES
+from rolecall_analysis.text import decode
+from rolecall_analysis.values import FileFacts, Problem
+
+SETTLED_NS = 2_000_000_000
+"""A file that was written less than this before it was read may be written again with the same stamp: some file
+systems count in steps of two seconds."""
+
+
+class Entry(Struct, frozen=True, array_like=True, gc=False):
+    """What is known of a file on disk."""
+
+    stamp: Stamp | None
+    """None: it could not be read, and is read again at the next occasion."""
+    digest: bytes
+    packed: bytes
+    """Its facts."""
+    has_problems: bool
+    read_at_ns: int
+    """Since the epoch."""
+
+
+class Reading(Struct, frozen=True, array_like=True, gc=False):
+    """What reading one file brought."""
+
+    path: str
+    entry: Entry | None
+    """None: there is no such file."""
+    is_same: bool = False
+    """Its content is what it was; the entry's packed facts are left empty."""
+
+
+def is_current(entry: Entry, stamp: Stamp) -> bool:
+    """Whether a file with this *stamp* surely has the content that *entry* was read from."""
+    if entry.stamp != stamp:
+        return False
+    return max(stamp.modified_ns, stamp.changed_ns) + SETTLED_NS < entry.read_at_ns
+
+
+def read_files(root: Path, files: Sequence[tuple[str, bytes]]) -> list[Reading]:
+    """What the files are now; each comes with the digest of the content that is known, or an empty one."""
+    return [read_file(root, path, digest) for path, digest in files]
+
+
+def read_file(root: Path, path: str, known_digest: bytes = b"") -> Reading:
+    """The facts of a file on disk. What cannot be read has a problem."""
+    read_at_ns = time.time_ns()
+    try:
+        found = read_start(root, path, MAX_SOURCE_BYTES + 1)
+    except OSError as error:
+        problem = Problem(path, f"The file cannot be read: {error.strerror}.")
+        return Reading(path, Entry(None, b"", pack(FileFacts(path, problems=(problem,))), True, read_at_ns))
+    if found is None:
+        return Reading(path, None)
+    content, stamp = found
+    digest = hashlib.blake2b(content, digest_size=16).digest()
+    if digest == known_digest:
+        return Reading(path, Entry(stamp, digest, b"", False, read_at_ns), is_same=True)
+    text, what = decode(content)
+    facts = facts_of(path, text)
+    if what:
+        facts = replace(facts, problems=(Problem(path, what), *facts.problems))
+    return Reading(path, Entry(stamp, digest, pack(facts), bool(facts.problems), read_at_ns))

@@ -1,0 +1,208 @@
+"""What it costs to have the graph of a folder and to keep it current, as ratios to what cannot be avoided.
+
+    python benchmarks/graph.py [FOLDER] [--rounds N] [--files N]
+
+FOLDER is Django where nothing is named, as `make bench` laid it out. Anchor and engine take turns in one process; each
+line is the median of the rounds' ratios, of CPU time unless it says wall.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import random
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import tree_sitter_python
+from tree_sitter import Language, Parser
+
+from rolecall_analysis import Index, Workers
+from rolecall_analysis.reading import SETTLED_NS
+
+PARSER = Parser(Language(tree_sitter_python.language()))
+N_EDITS = 60
+N_COMMITS = 60
+EDITED_LINES = 3_000
+SOME_BYTES = 1_000
+"""What commits change is seldom smaller; a third of Django's files are all but empty."""
+
+MEMORY = """
+import sys
+from pathlib import Path
+from rolecall_analysis import Index
+def status_mb(name):
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 / 1e6 for line in lines if line.startswith(name))
+before = status_mb("VmRSS")
+index = Index(Path(sys.argv[1]), saved_in=Path(sys.argv[2]))
+index.scan()
+print(status_mb("VmRSS") - before, status_mb("VmHWM"))
+"""
+
+
+def main() -> None:
+    """Measure, and print a line for each measure."""
+    arguments = argparse.ArgumentParser(description=__doc__)
+    bench = Path(os.environ.get("ROLECALL_BENCH", "."))
+    arguments.add_argument("folder", type=Path, nargs="?", default=bench / "libraries" / "django-5.2.19")
+    arguments.add_argument("--rounds", type=int, default=5)
+    arguments.add_argument("--files", type=int, default=100_000, help="of the generated workspace; 0 leaves it out")
+    given = arguments.parse_args()
+    with tempfile.TemporaryDirectory(prefix="rolecall-bench-") as scratch:
+        root = Path(shutil.copytree(given.folder, Path(scratch) / "root"))
+        time.sleep(SETTLED_NS / 1e9)
+        gc.freeze()
+        measure_scans(root, Path(scratch) / "saved", given.rounds)
+        measure_edits(root)
+        measure_refreshes(root)
+        if sys.platform == "linux":
+            measure_memory(root, Path(scratch) / "memory.sqlite3")
+        if given.files:
+            measure_many_files(Path(scratch) / "many", given.files)
+
+
+def measure_scans(root: Path, saved: Path, rounds: int) -> None:
+    """The first graph of a folder by one process and by two, and the graph of a later session."""
+    contents = [path.read_bytes() for path in sorted(root.rglob("*.py"))]
+    ratios: dict[str, list[float]] = {}
+
+    def note(measure: str, time_s: float, anchor_s: float) -> None:
+        ratios.setdefault(measure, []).append(time_s / anchor_s)
+
+    for number in range(rounds):
+        anchor = timed(lambda: [PARSER.parse(content) for content in contents])
+        store = saved / f"{number}.sqlite3"
+        with indexed(root, store) as index:
+            note("cold graph, linked and saved, one process", timed(index.scan)[0], anchor[0])
+        with indexed(root, store) as index:
+            note("warm start", timed(index.scan)[0], anchor[0])
+        workers = Workers(2)
+        with indexed(root, saved / f"{number}-two.sqlite3", workers) as index:
+            note("cold graph, linked and saved, two processes, wall", timed(index.scan)[1], anchor[1])
+        workers.close()
+    for measure, found in ratios.items():
+        print(f"{measure}: {statistics.median(found):.2f} x a bare parse of its files", flush=True)
+
+
+def measure_edits(root: Path) -> None:
+    """Keystrokes in an open file of about 3,000 lines, to a snapshot that can be asked."""
+    by_length = sorted(root.rglob("*.py"), key=lambda path: abs(path.read_bytes().count(b"\n") - EDITED_LINES))
+    path, text = by_length[0].relative_to(root).as_posix(), by_length[0].read_bytes().decode()
+    index = Index(root)
+    index.scan()
+    index.open_document(path, text)
+    chance = random.Random(0)
+    ratios: list[float] = []
+    for _ in range(N_EDITS):
+        at = text.index("\n", chance.randrange(len(text) - 1000))
+        text = f"{text[:at]}\nx = {chance.randrange(1000)}{text[at:]}"
+        source = text.encode()
+        anchor_s = min(timed(lambda source=source: PARSER.parse(source))[0] for _ in range(3))
+        change = text
+        ratios.append(timed(lambda change=change: index.edit_document(path, change))[0] / anchor_s)
+    report(f"edit of an open file of {text.count(chr(10)):,} lines", ratios, "a bare parse of it")
+
+
+def measure_refreshes(root: Path) -> None:
+    """Groups of neighbouring files, as many as commits have, changed on disk and looked at again."""
+    index = Index(root)
+    index.scan()
+    chance = random.Random(0)
+    paths = sorted(path for path in index.snapshot().files if (root / path).stat().st_size > SOME_BYTES)
+    ratios: list[float] = []
+    for number in range(N_COMMITS):
+        start, n_files = chance.randrange(len(paths) - 8), chance.choice([1, 1, 2, 2, 3, 4, 6, 8])
+        changed = paths[start : start + n_files]
+        for path in changed:
+            content = (root / path).read_bytes()
+            (root / path).write_bytes(content + b"\n\ndef added_%d(): ...\n" % number)
+        contents = [(root / path).read_bytes() for path in changed]
+        anchor_s = min(timed(lambda some=contents: [PARSER.parse(one) for one in some])[0] for _ in range(3))
+        ratios.append(timed(lambda some=changed: index.refresh(some))[0] / anchor_s)
+    report("1 to 8 files changed on disk", ratios, "a bare parse of them")
+
+
+def measure_memory(root: Path, saved: Path) -> None:
+    """What a process that has the graph holds, and held at most while it read."""
+    n_lines = sum(path.read_bytes().count(b"\n") for path in root.rglob("*.py"))
+    for name in ("cold", "warm"):
+        command = [sys.executable, "-I", "-c", MEMORY, str(root), str(saved)]
+        held_mb, peak_mb = map(float, subprocess.check_output(command).split())
+        print(f"memory, {name}: {held_mb / n_lines * 1e6:.0f} MB per million lines held, {peak_mb:.0f} MB at most")
+
+
+def measure_many_files(root: Path, n_files: int) -> None:
+    """A generated workspace in three roots, until its graph is ready."""
+    for number in range(n_files):
+        path = root / f"root{number % 3}" / f"pkg{number // 3000}" / f"sub{number // 150 % 20}" / f"m{number}.py"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"from pkg0 import m{number // 2}\n\n\ndef f{number}(n):\n    return m{number // 2}.g(n)\n")
+    read_all(root)
+    anchor_s = timed(lambda: read_all(root))[1]
+    workers = Workers()
+    indexes = [
+        Index(root / f"root{number}", saved_in=root / f"{number}.sqlite3", workers=workers) for number in range(3)
+    ]
+
+    def scan_all() -> None:
+        threads = [threading.Thread(target=index.scan) for index in indexes]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    ready_s = timed(scan_all)[1]
+    workers.close()
+    n_found = sum(len(index.snapshot().files) for index in indexes)
+    for index in indexes:
+        index.close()
+    print(f"{n_found:,} generated files in three roots, wall: {ready_s / anchor_s:.1f} x listing and reading them")
+
+
+def read_all(root: Path) -> int:
+    """List and read everything below *root*; the number of bytes."""
+    n_bytes, waiting = 0, [os.fspath(root)]
+    while waiting:
+        with os.scandir(waiting.pop()) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    with open(entry.path, "rb") as stream:  # noqa: PTH123 - the anchor does no more than it must
+                        n_bytes += len(stream.read())
+    return n_bytes
+
+
+@contextmanager
+def indexed(root: Path, saved_in: Path, workers: Workers | None = None) -> Iterator[Index]:
+    """An index that is closed afterwards."""
+    index = Index(root, saved_in=saved_in, workers=workers)
+    yield index
+    index.close()
+
+
+def timed(work: Callable[[], object]) -> tuple[float, float]:
+    """The CPU seconds of this process, and the seconds, that *work* takes."""
+    cpu_s, wall_s = time.process_time(), time.perf_counter()
+    work()
+    return time.process_time() - cpu_s, time.perf_counter() - wall_s
+
+
+def report(measure: str, ratios: list[float], anchor: str) -> None:
+    """Print the median and the 95th percentile."""
+    cuts = statistics.quantiles(ratios, n=20)
+    print(f"{measure}: p50 {cuts[9]:.2f}, p95 {cuts[18]:.2f} x {anchor}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
