@@ -1,0 +1,64 @@
+"""What one asks of the graph: functions over snapshots.
+
+Each edge in an answer says whether it is certain, and the rule that made it.
+"""
+
+from rolecall_analysis.queries.callers import Callee, CallSite, callees, callers
+from rolecall_analysis.queries.definitions import definitions_in, enclosing_definition, find_definition
+from rolecall_analysis.queries.hierarchy import (
+    all_subtypes,
+    all_supertypes,
+    overridden,
+    overrides,
+    subtypes,
+    supertypes,
+)
+from rolecall_analysis.queries.impact import Dependent, Impact, Step, impact
+from rolecall_analysis.queries.importers import import_graph, importers
+from rolecall_analysis.queries.references import Destination, Occurrence, definitions_at, references
+from rolecall_analysis.queries.removed import Dangling, dangling_uses, removed_definitions
+from rolecall_analysis.queries.signatures import Mismatch, signature_mismatches
+from rolecall_analysis.queries.symbols import Symbol, find_symbols, outline, symbol_tree
+from rolecall_analysis.queries.tests import is_test_path, tests_of
+from rolecall_analysis.queries.unresolved import Unresolved, unresolved_names
+from rolecall_analysis.queries.uses import uses
+
+__all__ = [
+    "CallSite",
+    "Callee",
+    "Dangling",
+    "Dependent",
+    "Destination",
+    "Impact",
+    "Mismatch",
+    "Occurrence",
+    "Step",
+    "Symbol",
+    "Unresolved",
+    "all_subtypes",
+    "all_supertypes",
+    "callees",
+    "callers",
+    "dangling_uses",
+    "definitions_at",
+    "definitions_in",
+    "enclosing_definition",
+    "find_definition",
+    "find_symbols",
+    "impact",
+    "import_graph",
+    "importers",
+    "is_test_path",
+    "outline",
+    "overridden",
+    "overrides",
+    "references",
+    "removed_definitions",
+    "signature_mismatches",
+    "subtypes",
+    "supertypes",
+    "symbol_tree",
+    "tests_of",
+    "unresolved_names",
+    "uses",
+]

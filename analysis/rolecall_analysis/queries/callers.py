@@ -1,0 +1,124 @@
+"""Who calls a definition, and what it calls."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rolecall_analysis.queries.candidates import candidates, names_of
+from rolecall_analysis.queries.definitions import enclosing_definition, is_property, is_same
+from rolecall_analysis.queries.edges import Edge, edge_to
+from rolecall_analysis.queries.references import occurrences
+from rolecall_analysis.resolve import Rule, holder_of, lineage, resolve, scope_definition, values_of
+from rolecall_analysis.snapshot import Snapshot
+from rolecall_analysis.values import Call, Definition, FileFacts
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """A call that may reach a definition."""
+
+    path: str
+    call: Call
+    """For a property, the chain of names that reads it."""
+    caller: Definition | None
+    """The innermost class or function around the call; None in the module itself."""
+    certain: bool
+    """True: the callee's binding was followed to the definition."""
+    rule: Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A definition that a call may reach."""
+
+    call: Call
+    definition: Definition
+    certain: bool
+    rule: Rule
+
+
+def callers(snapshot: Snapshot, definition: Definition, *, certain_only: bool = False) -> tuple[CallSite, ...]:
+    """The calls that may reach *definition*: certain ones first, then its own file, then by path.
+
+    A class's callers construct it; those of ``__init__`` are its class's as well; a property's read it.
+    """
+    wanted = [definition]
+    if definition.name == "__init__" and (owner := holder_of(snapshot, definition)) is not None:
+        wanted.append(owner)
+    sites = [site for target in wanted for site in _call_sites(snapshot, target)]
+    if is_property(definition):
+        sites.extend(_accesses(snapshot, definition))
+    found = [site for site in sites if site.certain or not certain_only]
+    found.sort(key=lambda s: (not s.certain, s.path != definition.path, s.path, s.call.span))
+    return tuple(found)
+
+
+def callees(snapshot: Snapshot, definition: Definition, *, certain_only: bool = False) -> tuple[Callee, ...]:
+    """The repository's definitions that the calls inside *definition* may reach, in the order of the source.
+
+    A class stands for its ``__init__`` where the repository has one. Calls on values that are not known are left
+    out: name alone would give far too many.
+    """
+    facts = snapshot.files.get(definition.path)
+    if facts is None:
+        return ()
+    start, end = definition.span.start, definition.span.end
+    return tuple(
+        callee
+        for call in facts.calls
+        if start <= call.span.start and call.span.end <= end
+        for callee in call_targets(snapshot, facts, call)
+        if callee.certain or not certain_only
+    )
+
+
+def call_targets(snapshot: Snapshot, facts: FileFacts, call: Call) -> Iterable[Callee]:
+    """What one call may reach, as `callees`."""
+    meaning = values_of(snapshot, resolve(snapshot, facts.path, call.scope, call.callee))
+    for target in meaning.targets:
+        if not isinstance(target, Definition) or target.kind == "variable":
+            continue
+        initialiser = _initialiser(snapshot, target) if target.kind == "class" else None
+        if initialiser is not None:
+            yield Callee(call, initialiser, meaning.certain, "constructor")
+        else:
+            yield Callee(call, target, meaning.certain, "constructor" if target.kind == "class" else meaning.rule)
+
+
+def _initialiser(snapshot: Snapshot, definition: Definition) -> Definition | None:
+    """The ``__init__`` that constructing *definition* runs, if nothing of another package may stand before it."""
+    for path, qualified_name in lineage(snapshot, (definition.path, definition.qualified_name)):
+        facts = snapshot.files.get(path)
+        if facts is None:
+            return None
+        if (found := scope_definition(facts, f"{qualified_name}.__init__")) is not None:
+            return found
+    return None
+
+
+def _call_sites(snapshot: Snapshot, wanted: Definition) -> Iterator[CallSite]:
+    names = tuple(names_of(snapshot, wanted))
+    for facts in candidates(snapshot, names, wanted.path):
+        for call in facts.calls:
+            if call.callee.endswith(names) and call.name in names:
+                edge = _edge(snapshot, facts, call, wanted)
+                if edge is not None:
+                    caller = enclosing_definition(snapshot, facts.path, call.span.start)
+                    yield CallSite(facts.path, call, caller, edge.certain, edge.rule)
+
+
+def _edge(snapshot: Snapshot, facts: FileFacts, call: Call, wanted: Definition) -> Edge | None:
+    meaning = values_of(snapshot, resolve(snapshot, facts.path, call.scope, call.callee))
+    is_constructed = wanted.kind == "class" and any(is_same(target, wanted) for target in meaning.targets)
+    edge = edge_to(snapshot, meaning, call.callee, wanted)
+    if edge is None and not meaning.targets and "." not in call.callee and call.callee == wanted.name:
+        return None if meaning.certain or holder_of(snapshot, wanted) else Edge(False, "same name")
+    return Edge(edge.certain, "constructor") if edge is not None and is_constructed else edge
+
+
+def _accesses(snapshot: Snapshot, definition: Definition) -> Iterator[CallSite]:
+    for found in occurrences(snapshot, definition):
+        if found.kind == "read":
+            call = Call(found.text, found.span, found.scope)
+            yield CallSite(found.path, call, found.owner, found.certain, found.rule)

@@ -1,0 +1,116 @@
+"""Names that a change took away and that something still uses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rolecall_analysis.exports import import_targets
+from rolecall_analysis.modules import exists, location_of
+from rolecall_analysis.queries.candidates import candidates
+from rolecall_analysis.queries.definitions import is_same
+from rolecall_analysis.queries.importers import imported_locations, importers
+from rolecall_analysis.queries.references import part_spans
+from rolecall_analysis.resolve import outwards, resolve
+from rolecall_analysis.snapshot import Snapshot
+from rolecall_analysis.values import Definition, FileFacts, Import, Reference, Span
+
+
+@dataclass(frozen=True, slots=True)
+class Dangling:
+    """A name in the changed repository that led to a definition, or module, which is gone."""
+
+    path: str
+    span: Span
+    name: str
+    """As written, up to what is missing: ``price.total``."""
+    removed: Definition | str
+    """What it led to; a module by its path."""
+
+
+def removed_definitions(before: Snapshot, after: Snapshot, paths: Iterable[str]) -> tuple[Definition, ...]:
+    """The definitions of the files *paths* that *after* does not have under the same name in the same file."""
+    return tuple(
+        definition
+        for path in paths
+        if (facts := before.files.get(path)) is not None
+        for definition in facts.definitions
+        if not _is_still_there(after, definition)
+    )
+
+
+def dangling_uses(before: Snapshot, after: Snapshot, paths: Iterable[str]) -> tuple[Dangling, ...]:
+    """What in *after* names something that the change of the files *paths* removed, and now leads nowhere.
+
+    A definition that moved and can be had from the old place, or a name that now means something else, is not
+    missed. Only what certainly led there before counts. By path and place.
+    """
+    changed = tuple(paths)
+    found: dict[tuple[str, Span], Dangling] = {}
+    for definition in removed_definitions(before, after, changed):
+        for use in _uses_of_definition(before, after, definition):
+            found[use.path, use.span] = use
+    for path in changed:
+        if path in before.files and path not in after.files:
+            for use in _imports_of_module(before, after, path):
+                found.setdefault((use.path, use.span), use)
+    return tuple(found[place] for place in sorted(found))
+
+
+def _is_still_there(after: Snapshot, definition: Definition) -> bool:
+    facts = after.files.get(definition.path)
+    key = definition.scope, definition.name
+    return facts is not None and (key in facts.definitions_by_name or key in facts.imports_by_name)
+
+
+def _uses_of_definition(before: Snapshot, after: Snapshot, definition: Definition) -> Iterator[Dangling]:
+    for facts in candidates(after, (definition.name,), definition.path):
+        if facts.path not in before.files:
+            continue
+        for imported in facts.imports:
+            if imported.name == definition.name and _is_lost(before, after, facts.path, imported, definition):
+                yield Dangling(facts.path, imported.name_span, definition.name, definition)
+        for reference in facts.references:
+            if definition.name in reference.name:
+                yield from _lost_reads(before, after, facts, reference, definition)
+
+
+def _is_lost(before: Snapshot, after: Snapshot, path: str, imported: Import, definition: Definition) -> bool:
+    was = import_targets(before, path, imported)
+    return any(is_same(target, definition) for target in was) and not import_targets(after, path, imported)
+
+
+def _lost_reads(
+    before: Snapshot, after: Snapshot, facts: FileFacts, reference: Reference, definition: Definition
+) -> Iterator[Dangling]:
+    parts = reference.name.split(".")
+    for n_part, part in enumerate(parts):
+        name = ".".join(parts[: n_part + 1])
+        if part == definition.name and _leads_nowhere(after, facts, reference.scope, name):
+            was = resolve(before, facts.path, reference.scope, name)
+            if was.certain and any(is_same(target, definition) for target in was.targets):
+                for span in part_spans(reference, n_part):
+                    yield Dangling(facts.path, span, name, definition)
+
+
+def _leads_nowhere(after: Snapshot, facts: FileFacts, scope: str, name: str) -> bool:
+    """Whether *name* has no meaning; what the file itself imports in vain is told where it is imported."""
+    if resolve(after, facts.path, scope, name).targets:
+        return False
+    holder, _, last = name.rpartition(".")
+    if holder:
+        return True
+    keys = [(outer, last) for outer in outwards(scope)]
+    return not any(key in facts.imports_by_name or key in facts.local_names for key in keys)
+
+
+def _imports_of_module(before: Snapshot, after: Snapshot, path: str) -> Iterator[Dangling]:
+    location = location_of(path)
+    if exists(after.modules, location):
+        return
+    for importer in importers(before, path):
+        facts = after.files.get(importer)
+        for imported in facts.imports if facts is not None else ():
+            was = imported_locations(before, importer, imported)
+            if location in was and not import_targets(after, importer, imported):
+                yield Dangling(importer, imported.name_span, imported.name or imported.module, path)
