@@ -1,0 +1,18 @@
+"""Who calls whom in Python code, by following values: functions that are passed, returned, stored and called elsewhere.
+
+``call_graph`` tells of a whole workspace; ``callees_at`` and ``callers_of`` answer an editor, and read only what the
+answer needs. Each edge is certain, when what the code does was followed from the definition to the call, or possible:
+a type annotation, a guess by name, or a call that something other than a call expression makes.
+"""
+
+from __future__ import annotations
+
+from rolecall_analysis.flow.answers import (
+    CallEdge,
+    call_graph,
+    callees_at,
+    callers_of,
+    edges_as_dotted,
+)
+
+__all__ = ["CallEdge", "call_graph", "callees_at", "callers_of", "edges_as_dotted"]

@@ -1,0 +1,203 @@
+"""The scopes of a module while they are read: variables, names and the steps between them."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+
+from tree_sitter import Node
+
+from rolecall_analysis.flow.code import LITERAL, RETURNED, YIELDED, Block, Scope, ScopeKind
+
+MAX_DEPTH = 40
+"""Expressions nested deeper are read later, from the top, so that no source can exhaust the stack."""
+
+
+MAX_COPIED_VARIABLES = 150
+"""Functions with more are not worth following for each call anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where steps are added: a scope, a block of it, and what names mean there."""
+
+    scope: Scope
+    block: Block
+    hidden: dict[str, int]
+    narrowed: dict[str, int]
+
+
+@dataclass(slots=True)
+class Builder:
+    """What has been read of a module so far."""
+
+    source: bytes
+    scope: Scope
+    block: Block
+    scopes: list[Scope]
+    hidden: dict[str, int] = field(default_factory=dict[str, int])
+    """Variables of the comprehensions around, by name; replaced, never changed."""
+    narrowed: dict[str, int] = field(default_factory=dict[str, int])
+    """Variables that hold of a name only what a check of its type lets through; replaced, never changed."""
+    depth: int = 0
+    later: deque[tuple[Node, int, Place]] = field(default_factory=deque[tuple[Node, int, Place]])
+    """Expressions to read later, and the variable that takes their value."""
+    bodies: deque[tuple[Node, Scope]] = field(default_factory=deque[tuple[Node, Scope]])
+    """Bodies of functions, lambdas and classes to read later."""
+    stars: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    exported: frozenset[str] | None = None
+
+    def text(self, node: Node) -> str:
+        """The source of *node*."""
+        return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
+
+    def variable(self) -> int:
+        """A new variable of the present scope."""
+        number = self.scope.n_variables
+        self.scope.n_variables = number + 1
+        return number
+
+    def read(self, name: str) -> int:
+        """The variable of *name* where it is read."""
+        hidden = self.narrowed.get(name) or self.hidden.get(name)
+        if hidden is not None:
+            return hidden
+        self.block.uses.add(name)
+        return self._named(name)
+
+    def bind(self, name: str) -> int:
+        """The variable of *name* where it is assigned."""
+        if name in self.narrowed:
+            self.narrowed = {known: number for known, number in self.narrowed.items() if known != name}
+        hidden = self.hidden.get(name)
+        if hidden is not None:
+            return hidden
+        self.block.binds.add(name)
+        self.scope.bound.add(name)
+        return self._named(name)
+
+    def _named(self, name: str) -> int:
+        names = self.scope.names
+        number = names.get(name)
+        if number is None:
+            number = names[name] = self.variable()
+        return number
+
+    def copy(self, target: int, source: int) -> None:
+        """Let *target* hold what *source* holds."""
+        if source >= 0:
+            self.block.copies.append((target, source))
+        elif source == LITERAL:
+            self.block.literals.append(target)
+
+    def held(self, value: int) -> int:
+        """*value* in a variable, so that it can be passed on."""
+        if value != LITERAL:
+            return value
+        number = self.variable()
+        self.block.literals.append(number)
+        return number
+
+    def open_scope(self, kind: ScopeKind, name: str, node: Node) -> Scope:
+        """A new scope inside the present one."""
+        above = self.scope.qualified_name
+        scope = Scope(
+            index=len(self.scopes),
+            kind=kind,
+            name=name,
+            qualified_name=f"{above}.{name}" if above else name,
+            parent=self.scope,
+            start=node.start_byte,
+            end=node.end_byte,
+            seen_around=self.hidden,
+        )
+        self.scopes.append(scope)
+        return scope
+
+    def place(self) -> Place:
+        """Where steps are added now."""
+        return Place(self.scope, self.block, self.hidden, self.narrowed)
+
+    def move_to(self, place: Place) -> None:
+        """Add steps at *place* from now on."""
+        self.scope, self.block = place.scope, place.block
+        self.hidden, self.narrowed = place.hidden, place.narrowed
+
+    def name_everything(self) -> None:
+        """Say where each scope's names that are not its own come from."""
+        for scope in self.scopes:
+            if scope.kind != "module":
+                for name, number in scope.names.items():
+                    self._borrow(scope, name, number)
+        for scope in self.scopes:
+            if scope.is_function:
+                scope.is_transparent = _is_transparent(scope, self.scopes)
+
+    def _borrow(self, scope: Scope, name: str, number: int) -> None:
+        is_assigned = name in scope.bound
+        if name in scope.global_names:
+            scope.borrowed_globals.append((number, name, is_assigned))
+            return
+        if is_assigned and name not in scope.outer_names:
+            return
+        n_up, child, above = 1, scope, scope.parent
+        while above is not None:
+            if name in child.seen_around:
+                scope.borrowed.append((number, n_up, child.seen_around[name], is_assigned))
+                return
+            if above.kind == "module":
+                break
+            if above.is_function and name in above.bound and name not in above.global_names | above.outer_names:
+                scope.borrowed.append((number, n_up, above.names[name], is_assigned))
+                return
+            n_up, child, above = n_up + 1, above, above.parent
+        scope.borrowed_globals.append((number, name, is_assigned))
+
+
+def start_module(source: bytes) -> Builder:
+    """A builder for a module of which nothing has been read."""
+    scope = Scope(0, "module", "", "", None, 0, len(source))
+    return Builder(source, scope, Block(), [scope])
+
+
+def _is_transparent(scope: Scope, scopes: list[Scope]) -> bool:
+    """Whether what a function returns is made of its arguments: passed on, put in a container, kept by a closure."""
+    sources = {parameter.variable for parameter in scope.parameters}
+    if scope.parent is not None and scope.parent.kind == "class" and not scope.is_static and scope.parameters:
+        sources.discard(scope.parameters[0].variable)
+    if not sources or scope.n_variables > MAX_COPIED_VARIABLES:
+        return False
+    before = _made_of(scope, scopes)
+    waiting, seen = [RETURNED, YIELDED], {RETURNED, YIELDED}
+    while waiting:
+        for source in before.get(waiting.pop(), ()):
+            if source in sources:
+                return True
+            if source not in seen:
+                seen.add(source)
+                waiting.append(source)
+    return False
+
+
+def _made_of(scope: Scope, scopes: list[Scope]) -> dict[int, list[int]]:
+    """For each variable, those whose values its own are made of."""
+    before: dict[int, list[int]] = {}
+    for block in scope.blocks:
+        for target, source in block.copies:
+            before.setdefault(target, []).append(source)
+        for target, _kind, items in block.containers:
+            before.setdefault(target, []).extend(source for _, source in items)
+        for target, source, *_ in (*block.item_loads, *block.keyed_loads):
+            before.setdefault(target, []).append(source)
+        for target, source, _kind in block.checks:
+            before.setdefault(target, []).append(source)
+        for target, source, *_ in block.iterations:
+            before.setdefault(target, []).append(source)
+        for call in block.calls:
+            passed = call.arguments
+            given = (call.callee, *passed.positional, *passed.starred, *(source for _, source in passed.keywords))
+            before.setdefault(call.result, []).extend(given)
+        for target, index, defaults in block.functions:
+            kept = [there for _, n_up, there, _ in scopes[index].borrowed if n_up == 1]
+            before.setdefault(target, []).extend((*kept, *(source for _, source in defaults)))
+    return before

@@ -1,0 +1,67 @@
+"""The places in the source that call something."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from rolecall_analysis.flow.code import NO_ARGUMENTS, Arguments, CallKind, Receiver
+from rolecall_analysis.flow.values import Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A stretch of the source, in the frame that runs it."""
+
+    frame: Frame
+    start: int
+    end: int
+
+
+@dataclass(slots=True, eq=False)
+class Site:
+    """One call in one frame, its arguments and its result as nodes."""
+
+    frame: Frame
+    kind: CallKind
+    name: str
+    receiver: Receiver
+    receiver_node: int
+    """-1 for a bare name."""
+    start: int
+    end: int
+    result: int
+    callee: int = -1
+    arguments: Arguments = NO_ARGUMENTS
+    done: dict[int, int] = field(default_factory=dict[int, int])
+    """How sure each value was for which this call has been worked out."""
+    n_derived: int = 0
+    """How many calls it stands for: of a partial of a partial, say."""
+
+    @property
+    def positional(self) -> tuple[int, ...]:
+        """The nodes of its positional arguments."""
+        return self.arguments.positional
+
+    @property
+    def spot(self) -> Spot:
+        """Where it stands."""
+        return Spot(self.frame, self.start, self.end)
+
+
+def implied(spot: Spot, kind: CallKind, name: str, result: int, arguments: Arguments = NO_ARGUMENTS) -> Site:
+    """A call that is not written as one: of a getter, of ``__iter__``, of ``__enter__``."""
+    return Site(spot.frame, kind, name, "value", -1, spot.start, spot.end, result, arguments=arguments)
+
+
+def within(
+    site: Site, *, result: int | None = None, arguments: Arguments | None = None, kind: CallKind | None = None
+) -> Site:
+    """The same place, calling something else, with the same arguments where no others are given."""
+    return replace(
+        site,
+        done={},
+        n_derived=site.n_derived + 1,
+        kind=kind or site.kind,
+        result=site.result if result is None else result,
+        arguments=site.arguments if arguments is None else arguments,
+    )
