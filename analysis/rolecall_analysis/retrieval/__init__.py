@@ -1,0 +1,20 @@
+"""Which files and functions a text is about, best first, and as much of them as a budget allows."""
+
+from rolecall_analysis.retrieval.corpus import Corpus
+from rolecall_analysis.retrieval.pack import PackedItem, Zoom, pack
+from rolecall_analysis.retrieval.question import Level, Query
+from rolecall_analysis.retrieval.ranking import Ranked, rank
+from rolecall_analysis.retrieval.serve import IndexCache, rank_request
+
+__all__ = [
+    "Corpus",
+    "IndexCache",
+    "Level",
+    "PackedItem",
+    "Query",
+    "Ranked",
+    "Zoom",
+    "pack",
+    "rank",
+    "rank_request",
+]

@@ -1,0 +1,242 @@
+"""The words of every file of a snapshot, kept so that a query touches only what has its words.
+
+A file is kept as the sequence of its identifiers, each a number, with the places where definitions begin and end:
+four bytes an identifier, enough to search any definition by its words without reading the file.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+from rolecall_analysis.records import Record
+from rolecall_analysis.retrieval.history import HistoryReader
+from rolecall_analysis.retrieval.imports import ImportedFiles
+from rolecall_analysis.retrieval.past import NO_PAST, Past, past_of
+from rolecall_analysis.retrieval.words import identifiers, terms, terms_of
+from rolecall_analysis.snapshot import Snapshot
+from rolecall_analysis.values import Definition, FileFacts
+
+_NAME_REPEATS = 2
+_PATH_REPEATS = 3
+_MAX_FILES_WITH_POSITIONS = 200
+"""Their positions take about ten times what the files themselves do."""
+_MAX_REMOVED = 1000
+"""More documents than this, and than there are, are not kept when they are gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """The words of one class or function within its file."""
+
+    name: str
+    """Qualified."""
+    is_class: bool
+    first: int
+    """The index of its first identifier in the file's."""
+    last: int
+    """One past its last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One file as words."""
+
+    number: int
+    record: Record | None
+    """Another one when the file has changed."""
+    identifiers: array[int]
+    passages: tuple[Passage, ...]
+
+
+class Corpus:
+    """The words and the past of one folder, brought up to a snapshot by `follow`. One thread at a time may use it."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._snapshot = Snapshot()
+        self.past: Past = NO_PAST
+        self.imported_files = ImportedFiles()
+        self._reader = HistoryReader(root)
+        self._forget()
+
+    def follow(self, snapshot: Snapshot) -> None:
+        """Index what has changed since the last time; the first time, everything."""
+        if self._n_removed > len(self.documents) + _MAX_REMOVED:
+            self._forget()
+        for path in self.documents.keys() - snapshot.files.keys():
+            self._remove(path)
+        self._snapshot = snapshot
+        for path in snapshot.files:
+            record = snapshot.files.record(path)
+            known = self.documents.get(path)
+            if known is None or known.record is not record:
+                self._remove(path)
+                self._add(path, record, snapshot.files[path], self.text(path))
+        history = self._reader.read()
+        if history is not self.past.history:
+            self.past = past_of(history)
+
+    def text(self, path: str) -> str:
+        """The text of a file; empty if it cannot be read."""
+        return self._snapshot.text(path) or ""
+
+    def occurrences(self, term: str) -> dict[str, int]:
+        """How often *term* occurs in each file that has it."""
+        counts: dict[str, int] = {}
+        for number in self.numbers_of(term):
+            for path, count in self._found(self._places[number]):
+                counts[path] = counts.get(path, 0) + count
+        return counts
+
+    def symbol_occurrences(self, term: str) -> dict[str, int]:
+        """The same for the names, signatures, docstrings and path of each file."""
+        return dict(self._found(self._symbols.get(term, ())))
+
+    def mentioning(self, name: str) -> list[str]:
+        """The files with the identifier *name*."""
+        number = self._numbers.get(name)
+        return [] if number is None else [path for path, _ in self._found(self._places[number])]
+
+    def defining(self, name: str) -> list[str]:
+        """The files that define *name*, at any level."""
+        return [path for path, _ in self._found(self._definers.get(name, ()))]
+
+    def numbers_of(self, term: str) -> Iterable[int]:
+        """The numbers of all identifiers that have *term*."""
+        return self._by_term.get(term, ())
+
+    def knows(self, term: str) -> bool:
+        """Whether any file has *term*."""
+        return term in self._by_term
+
+    def names_in(self, path: str, first: int = 0, last: int | None = None) -> set[str]:
+        """The identifiers of a file, or of a part of it."""
+        document = self.documents.get(path)
+        found = document.identifiers[first:last] if document else ()
+        return {self._vocabulary[number] for number in set(found)}
+
+    def names_within(self, path: str, name: str) -> set[str]:
+        """The identifiers of the class or function called *name* in a file."""
+        document = self.documents.get(path)
+        passage = next((p for p in document.passages if p.name == name), None) if document else None
+        return self.names_in(path, passage.first, passage.last) if passage else set()
+
+    def positions(self, path: str) -> Mapping[int, Sequence[int]]:
+        """Where in a file each of its identifiers stands, by number; kept for the files that were asked about last."""
+        document = self.documents[path]
+        found = self._positions.pop(document.number, None)
+        if found is None:
+            found = defaultdict[int, list[int]](list)
+            for position, number in enumerate(document.identifiers):
+                found[number].append(position)
+            if len(self._positions) >= _MAX_FILES_WITH_POSITIONS:
+                del self._positions[next(iter(self._positions))]
+        self._positions[document.number] = found
+        return found
+
+    def _forget(self) -> None:
+        self.documents: dict[str, Document] = {}
+        self._vocabulary: list[str] = []
+        self._numbers = _Numbers(self._vocabulary)
+        self._places: list[array[int]] = []
+        """For each identifier: document, count, document, count ..."""
+        self._by_term: dict[str, array[int]] = {}
+        self._symbols: dict[str, array[int]] = {}
+        self._definers: dict[str, array[int]] = {}
+        self._paths: list[str | None] = []
+        self.lengths: dict[str, int] = {}
+        self.symbol_lengths: dict[str, int] = {}
+        self._positions: dict[int, defaultdict[int, list[int]]] = {}
+        self._n_removed = 0
+
+    def _add(self, path: str, record: Record | None, facts: FileFacts, text: str) -> None:
+        document = len(self._paths)
+        self._paths.append(path)
+        words, passages = _in_passages(text, facts, self._numbers)
+        self._learn_words()
+        self.documents[path] = Document(document, record, words, passages)
+        self.lengths[path] = len(words)
+        for number, count in Counter(words).items():
+            self._places[number].extend((document, count))
+        symbols = Counter(_symbol_terms(path, facts))
+        self.symbol_lengths[path] = symbols.total()
+        _post(self._symbols, document, symbols)
+        _post(self._definers, document, Counter(definition.name for definition in facts.definitions))
+
+    def _learn_words(self) -> None:
+        """Make room for the identifiers that have just been seen for the first time."""
+        for number in range(len(self._places), len(self._vocabulary)):
+            self._places.append(array("I"))
+            for term in terms_of(self._vocabulary[number]):
+                self._by_term.setdefault(term, array("I")).append(number)
+
+    def _remove(self, path: str) -> None:
+        known = self.documents.pop(path, None)
+        if known is None:
+            return
+        self._paths[known.number] = None
+        del self.lengths[path], self.symbol_lengths[path]
+        self._n_removed += 1
+
+    def _found(self, pairs: Iterable[int]) -> Iterable[tuple[str, int]]:
+        flat = iter(pairs)
+        paths = self._paths
+        return [(path, count) for document, count in zip(flat, flat, strict=True) if (path := paths[document])]
+
+
+class _Numbers(dict[str, int]):
+    """Gives each new identifier the next number."""
+
+    def __init__(self, vocabulary: list[str]) -> None:
+        super().__init__()
+        self._vocabulary = vocabulary
+
+    def __missing__(self, identifier: str) -> int:
+        number = self[identifier] = len(self._vocabulary)
+        self._vocabulary.append(identifier)
+        return number
+
+
+def _post(postings: dict[str, array[int]], document: int, counts: Counter[str]) -> None:
+    for term, count in counts.items():
+        found = postings.get(term)
+        if found is None:
+            found = postings[term] = array("I")
+        found.extend((document, count))
+
+
+def _in_passages(text: str, facts: FileFacts, numbers: _Numbers) -> tuple[array[int], tuple[Passage, ...]]:
+    """The identifiers of *text* as numbers, and where in them the file's classes and functions are."""
+    found = [definition for definition in facts.definitions if definition.kind != "variable"]
+    lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
+    cuts = sorted({0, *(cut for definition in found for cut in _lines_of(definition)), len(lines)})
+    words: array[int] = array("I")
+    starts = [0]
+    for start, end in pairwise(cuts):
+        words.extend(map(numbers.__getitem__, identifiers("\n".join(lines[start:end]))))
+        starts.append(len(words))
+
+    def place(line: int) -> int:
+        return starts[min(bisect_left(cuts, line), len(starts) - 1)]
+
+    passages = (Passage(d.qualified_name, d.kind == "class", *map(place, _lines_of(d))) for d in found)
+    return words, tuple(passages)
+
+
+def _lines_of(definition: Definition) -> tuple[int, int]:
+    return definition.span.start.line, definition.span.end.line + 1
+
+
+def _symbol_terms(path: str, facts: FileFacts) -> list[str]:
+    """The terms of what a file defines: names, signatures, docstrings; and of its path."""
+    found = terms(path.rpartition(".")[0].replace("/", " ")) * _PATH_REPEATS + terms(facts.docstring)
+    for definition in facts.definitions:
+        found += terms(definition.name) * _NAME_REPEATS
+        found += terms(definition.signature) + terms(definition.docstring)
+    return found
