@@ -75,6 +75,8 @@ def value_type(row: SettingRow) -> str:
     """What values *row* takes, in words."""
     if "enum" in row.schema:
         return "one of " + ", ".join(f"`{value}`" for value in row.schema["enum"])
+    if "items" in row.schema:
+        return f"list of {row.schema['items']['type']}s"
     bounds = {"minimum": "at least", "exclusiveMinimum": "more than"}
     limits = [f"{words} {row.schema[key]:g}" for key, words in bounds.items() if key in row.schema]
     return " ".join([row.schema["type"], *limits])

@@ -82,6 +82,26 @@ class TestSettings(_Group):
     timeout_seconds: float = _setting(120.0, "How long one run of the tests may take.", gt=0)
 
 
+class NavigationSettings(_Group):
+    """Which of an editor's own questions about code the graph answers."""
+
+    definition: bool = _setting(False, "Answer *Go to Definition* from Rolecall's code graph.")
+    references: bool = _setting(False, "Answer *Find All References* from Rolecall's code graph.")
+    document_symbol: bool = _setting(False, "Give the outline of a file from Rolecall's code graph.")
+    workspace_symbol: bool = _setting(False, "Answer *Go to Symbol in Workspace* from Rolecall's code graph.")
+    call_hierarchy: bool = _setting(False, "Show callers and callees from Rolecall's code graph.")
+    type_hierarchy: bool = _setting(False, "Show supertypes and subtypes from Rolecall's code graph.")
+    possible: bool = _setting(
+        False,
+        "Add what the code graph holds for possible but could not follow for certain, such as a method of the same "
+        "name on an unknown object. It comes after what is certain.",
+    )
+    languages: tuple[str, ...] = _setting(
+        (),
+        "The languages these settings are for, by identifier: `python`, `go`. Empty: every language the graph reads.",
+    )
+
+
 class ServerSettings(_Group):
     """How the VS Code client starts the server; other editors start it themselves."""
 
@@ -102,6 +122,7 @@ class Settings(_Group):
 
     model: ModelSettings = ModelSettings()
     tests: TestSettings = TestSettings()
+    navigation: NavigationSettings = NavigationSettings()
     server: ServerSettings = ServerSettings()
 
 
@@ -112,6 +133,7 @@ class SettingRow:
     key: str
     """Dotted, as in an editor's settings: ``rolecall.model.baseUrl``."""
     default: object
+    """As JSON has it."""
     description: str
     scope: Scope
     environment: str
@@ -130,11 +152,11 @@ def setting_rows() -> Iterator[SettingRow]:
             schema = properties[field.alias]
             extra = cast("dict[str, JsonValue]", field.json_schema_extra)
             value_schema = {
-                key: schema[key] for key in ("type", "enum", "minimum", "exclusiveMinimum") if key in schema
+                key: schema[key] for key in ("type", "items", "enum", "minimum", "exclusiveMinimum") if key in schema
             }
             yield SettingRow(
                 key=f"rolecall.{group_name}.{field.alias}",
-                default=field.default,
+                default=schema["default"],
                 description=field.description or "",
                 scope="machine" if extra["scope"] == "machine" else "resource",
                 environment=str(extra["environment"]),

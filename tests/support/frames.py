@@ -23,8 +23,9 @@ _CONVERTER = converters.get_converter()
 class FrameClient:
     """One server process, and everything it has sent."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
+    def __init__(self, process: asyncio.subprocess.Process, reply_limit_s: float = REPLY_LIMIT_S) -> None:
         self.process = process
+        self.reply_limit_s = reply_limit_s
         self.received: list[dict[str, Any]] = []
         """Every message of the server's, in order."""
         self.broken: list[str] = []
@@ -65,9 +66,9 @@ class FrameClient:
         """The reply under that id, once it is there."""
         return await self.wait_for(lambda message: message.get("id") == request_id and "method" not in message)
 
-    async def wait_for(self, wanted: Any, timeout_s: float = REPLY_LIMIT_S) -> dict[str, Any]:
+    async def wait_for(self, wanted: Any, timeout_s: float | None = None) -> dict[str, Any]:
         """The first message that is *wanted*, among those that came or are to come."""
-        async with asyncio.timeout(timeout_s), self._news:
+        async with asyncio.timeout(self.reply_limit_s if timeout_s is None else timeout_s), self._news:
             while True:
                 for message in self.received:
                     if wanted(message):
@@ -160,14 +161,18 @@ def _without_nulls(value: Any) -> Any:
 
 @contextlib.asynccontextmanager
 async def connected(
-    root: Path, environ: Mapping[str, str], *, command: Sequence[str] = SERVER
+    root: Path,
+    environ: Mapping[str, str],
+    *,
+    command: Sequence[str] = SERVER,
+    reply_limit_s: float = REPLY_LIMIT_S,
 ) -> AsyncIterator[FrameClient]:
     """A server in *root*, killed at the end if it is still there; all it sent was well-formed."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *command, cwd=root, env=dict(environ), stdin=pipe, stdout=pipe, stderr=pipe, limit=2**24
     )
-    client = FrameClient(process)
+    client = FrameClient(process, reply_limit_s)
     try:
         yield client
     finally:

@@ -9,6 +9,7 @@ from lsprotocol import types
 
 from rolecall_analysis import Position, enclosing_definition
 from rolecall_server.errors import NotFound, UserMustAct
+from rolecall_server.lsp.folders import latest_snapshot
 from rolecall_server.lsp.hunks import ShownHunk, shown_hunks
 from rolecall_server.lsp.positions import place_at
 from rolecall_server.lsp.session import Folder, Session
@@ -57,13 +58,13 @@ def read_range(arguments: Mapping[str, Any]) -> types.Range | None:
         return None
 
 
-def symbol_at(session: Session, folder: Folder, path: str, uri: str, where: types.Range | None) -> str:
+async def symbol_at(session: Session, folder: Folder, path: str, uri: str, where: types.Range | None) -> str:
     """The dotted name of the innermost function or class around *where*; empty outside of any."""
     document = session.documents.get(uri)
     if where is None or document is None:
         return ""
     line, column = place_at(split_lines(document.text), where.start, session.client.encoding)
-    definition = enclosing_definition(session.snapshot(folder), path, Position(line, column))
+    definition = enclosing_definition(await latest_snapshot(session, folder), path, Position(line, column))
     return definition.qualified_name if definition is not None else ""
 
 

@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from rolecall_server.lsp.folders import files_changed
 from rolecall_server.lsp.hunks import refresh_hunks, reload_proposal, show_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder
@@ -101,4 +102,4 @@ async def _compare(ls: RolecallServer, folder: Folder, edits: Sequence[FileEdit]
                 f"{edit.path} differs from what was accepted; undo in the editor if it is wrong.",
                 types.MessageType.Warning,
             )
-    folder.index.refresh([edit.path for edit in edits if ls.session.document_at(folder, edit.path) is None])
+    files_changed(ls.session, folder, [e.path for e in edits if ls.session.document_at(folder, e.path) is None])

@@ -1,15 +1,25 @@
-"""Reading a folder into the code graph, beside everything else that goes on."""
+"""Keeping the code graph of a folder current, beside everything else that goes on.
+
+Short documents are read where somebody asks for the graph; everything that takes longer is done by threads, which
+in turn leave the reading to worker processes, so that the event loop goes on.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any
 
-from rolecall_analysis import Snapshot
-from rolecall_server.lsp.session import Folder, Session
+from rolecall_analysis import Problem, Snapshot, WorkersClosed
+from rolecall_server.lsp.session import Folder, Session, is_short
 from rolecall_server.workspace import is_project
 
 logger = logging.getLogger(__name__)
+
+_BURST_S = 0.05
+"""File events that come within this are looked at together: a branch switch sends thousands."""
+_REPORT_S = 0.1
 
 
 def begin_scan(session: Session, folder: Folder) -> None:
@@ -19,24 +29,99 @@ def begin_scan(session: Session, folder: Folder) -> None:
         if folder.guessed and not is_project(folder.root):
             folder.ready.set_result(None)  # a lone file, perhaps in a home folder: what lies around it is no repository
             return
-        task = asyncio.get_running_loop().create_task(_scan(folder))
-        session.background.add(task)
-        task.add_done_callback(session.background.discard)
+        _start(session, _scan(session, folder))
 
 
 async def current_snapshot(session: Session, folder: Folder) -> Snapshot:
-    """The code graph of *folder*, once its first scan is done."""
+    """The code graph of *folder*, once its first scan is done and everything that was told has been looked at."""
     await asyncio.shield(folder.ready)
+    while busy := [task for task in (folder.reading, folder.refreshing) if task is not None and not task.done()]:
+        await asyncio.wait(busy)
     return session.snapshot(folder)
 
 
-async def _scan(folder: Folder) -> None:
+async def latest_snapshot(session: Session, folder: Folder) -> Snapshot:
+    """What is known of *folder* so far, with its open documents as they are now."""
+    while folder.reading is not None and not folder.reading.done():
+        await asyncio.wait([folder.reading])
+    return session.snapshot(folder)
+
+
+def document_changed(session: Session, folder: Folder, path: str) -> None:
+    """Have the graph see that the document *path* was opened, edited or closed."""
+    folder.unseen.add(path)
+    document = session.document_at(folder, path)
+    is_quick = document is not None and is_short(document) and path not in folder.in_hand
+    if not is_quick and (folder.reading is None or folder.reading.done()):
+        folder.reading = _start(session, _read_documents(session, folder))
+
+
+def files_changed(session: Session, folder: Folder, paths: Iterable[str]) -> None:
+    """Have the graph see what was created, changed or deleted on disk."""
+    folder.changed.update(paths)
+    if folder.changed and (folder.refreshing is None or folder.refreshing.done()):
+        folder.refreshing = _start(session, _refresh(session, folder))
+
+
+async def _scan(session: Session, folder: Folder) -> None:
+    loop = asyncio.get_running_loop()
+    told_at_s = 0.0
+
+    def progress(n_done: int, n_files: int) -> None:
+        nonlocal told_at_s
+        if loop.time() - told_at_s > _REPORT_S:
+            told_at_s = loop.time()
+            loop.call_soon_threadsafe(session.report_scan, folder, n_done, n_files)
+
     try:
-        problems = await asyncio.to_thread(folder.index.scan)
-        for problem in problems:
-            logger.info("%s: %s", problem.path, problem.message)
-    except Exception:
-        logger.exception("The scan of %s failed; the code graph holds open files only.", folder.root)
+        await _in_thread(folder, lambda: folder.index.scan(progress, folder.closed.is_set))
     finally:
+        session.report_scan(folder, None, 0)
         if not folder.ready.done():
             folder.ready.set_result(None)
+
+
+async def _refresh(session: Session, folder: Folder) -> None:
+    while folder.changed and not folder.closed.is_set():
+        await asyncio.sleep(_BURST_S)
+        paths, folder.changed = folder.changed, set()
+        await _in_thread(folder, lambda paths=paths: folder.index.refresh(paths))
+
+
+async def _read_documents(session: Session, folder: Folder) -> None:
+    """Read documents until the graph has seen all, the newest text of each."""
+    while folder.unseen and not folder.closed.is_set():
+        path = folder.unseen.pop()
+        folder.in_hand.add(path)
+        try:
+            document = session.document_at(folder, path)
+            if document is None:
+                await _in_thread(folder, lambda path=path: folder.index.close_document(path))
+            else:
+                text = document.text
+                await _in_thread(folder, lambda path=path, text=text: folder.index.open_document(path, text))
+        finally:
+            folder.in_hand.discard(path)
+
+
+async def _in_thread(folder: Folder, work: Callable[[], tuple[Problem, ...] | None]) -> None:
+    """Do *work* in a thread. What it reports is logged, once; an error leaves the graph as it was."""
+    try:
+        problems = await asyncio.to_thread(work)
+    except WorkersClosed:
+        return  # the server ends
+    except Exception:
+        logger.exception("The code graph of %s could not be brought up to date.", folder.root)
+        return
+    for problem in problems or ():
+        if problem not in folder.told:
+            folder.told.add(problem)
+            level = logging.INFO if problem.path else logging.WARNING
+            logger.log(level, "%s: %s", problem.path or folder.root, problem.message)
+
+
+def _start(session: Session, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    task = asyncio.get_running_loop().create_task(work)
+    session.background.add(task)
+    task.add_done_callback(session.background.discard)
+    return task

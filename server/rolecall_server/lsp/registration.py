@@ -11,18 +11,29 @@ from lsprotocol import types
 from rolecall_server.errors import RolecallError
 from rolecall_server.lsp.arguments import read_arguments
 from rolecall_server.lsp.commands import decide, show, work
+from rolecall_server.lsp.features import Feature
 from rolecall_server.lsp.handlers import code_action as code_actions
 from rolecall_server.lsp.handlers.code_action import code_action
+from rolecall_server.lsp.handlers.definition import definition
 from rolecall_server.lsp.handlers.did_change import did_change
 from rolecall_server.lsp.handlers.did_change_configuration import did_change_configuration
 from rolecall_server.lsp.handlers.did_change_watched_files import did_change_watched_files
 from rolecall_server.lsp.handlers.did_change_workspace_folders import did_change_workspace_folders
 from rolecall_server.lsp.handlers.did_close import did_close
 from rolecall_server.lsp.handlers.did_open import did_open
+from rolecall_server.lsp.handlers.document_symbol import document_symbol
+from rolecall_server.lsp.handlers.incoming_calls import incoming_calls
 from rolecall_server.lsp.handlers.initialize import initialize
 from rolecall_server.lsp.handlers.initialized import initialized
+from rolecall_server.lsp.handlers.outgoing_calls import outgoing_calls
+from rolecall_server.lsp.handlers.prepare_call_hierarchy import prepare_call_hierarchy
+from rolecall_server.lsp.handlers.prepare_type_hierarchy import prepare_type_hierarchy
 from rolecall_server.lsp.handlers.progress_cancel import progress_cancel
+from rolecall_server.lsp.handlers.references import references
 from rolecall_server.lsp.handlers.shutdown import shutdown
+from rolecall_server.lsp.handlers.subtypes import subtypes
+from rolecall_server.lsp.handlers.supertypes import supertypes
+from rolecall_server.lsp.handlers.workspace_symbol import workspace_symbol
 from rolecall_server.lsp.server import RolecallServer
 
 Command = Callable[[RolecallServer, Mapping[str, Any]], dict[str, Any] | Awaitable[dict[str, Any]]]
@@ -40,9 +51,45 @@ COMMANDS: Mapping[str, Command] = {
     "rolecall.proposal.reject": decide.reject_proposal,
 }
 
+OPTIONAL_FEATURES = (
+    Feature("definition", "text_document.definition", {types.TEXT_DOCUMENT_DEFINITION: definition}),
+    Feature("references", "text_document.references", {types.TEXT_DOCUMENT_REFERENCES: references}),
+    Feature(
+        "document_symbol",
+        "text_document.document_symbol",
+        {types.TEXT_DOCUMENT_DOCUMENT_SYMBOL: document_symbol},
+        lambda selector: types.DocumentSymbolRegistrationOptions(selector, label="Rolecall"),
+    ),
+    Feature(
+        "workspace_symbol",
+        "workspace.symbol",
+        {types.WORKSPACE_SYMBOL: workspace_symbol},
+        lambda _: types.WorkspaceSymbolRegistrationOptions(),
+    ),
+    Feature(
+        "call_hierarchy",
+        "text_document.call_hierarchy",
+        {
+            types.TEXT_DOCUMENT_PREPARE_CALL_HIERARCHY: prepare_call_hierarchy,
+            types.CALL_HIERARCHY_INCOMING_CALLS: incoming_calls,
+            types.CALL_HIERARCHY_OUTGOING_CALLS: outgoing_calls,
+        },
+    ),
+    Feature(
+        "type_hierarchy",
+        "text_document.type_hierarchy",
+        {
+            types.TEXT_DOCUMENT_PREPARE_TYPE_HIERARCHY: prepare_type_hierarchy,
+            types.TYPE_HIERARCHY_SUPERTYPES: supertypes,
+            types.TYPE_HIERARCHY_SUBTYPES: subtypes,
+        },
+    ),
+)
+
 
 def register(server: RolecallServer) -> None:
     """Give *server* all its handlers and commands."""
+    server.optional_features = OPTIONAL_FEATURES
     server.feature(types.INITIALIZE)(initialize)
     server.feature(types.INITIALIZED)(initialized)
     server.feature(types.SHUTDOWN)(shutdown)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
-import uuid
-
-from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
 from rolecall_server.errors import NotFound, RolecallError
 from rolecall_server.lsp.folders import begin_scan, current_snapshot
 from rolecall_server.lsp.hunks import reload_proposal, show_hunks
+from rolecall_server.lsp.progress import Progress
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder, Session
 from rolecall_server.model import ModelClient, choose_model
@@ -20,7 +17,6 @@ from rolecall_server.team.request import TITLES, RunRequest
 from rolecall_server.team.run import Finished, Repository, carry_out
 
 RUN_NOTIFICATION = "rolecall/run"
-_CREATE_TIMEOUT_S = 5.0
 
 
 def start_run(ls: RolecallServer, folder: Folder, request: RunRequest) -> str:
@@ -59,7 +55,7 @@ async def stop_runs(session: Session) -> None:
 
 
 async def _run(ls: RolecallServer, folder: Folder, request: RunRequest, run_id: str, client: ModelClient) -> None:
-    progress = _Progress(ls, run_id, f"Rolecall {TITLES[request.role]}")
+    progress = Progress(ls, f"Rolecall {TITLES[request.role]}", run_id)
     _announce(ls, run_id, "started", role=request.role.value)
     try:
         await progress.begin()
@@ -102,39 +98,3 @@ def _show_finished(ls: RolecallServer, folder: Folder, run_id: str, finished: Fi
 
 def _announce(ls: RolecallServer, run_id: str, state: str, **details: object) -> None:
     ls.notify_client(RUN_NOTIFICATION, {"runId": run_id, "state": state, **details})
-
-
-class _Progress:
-    """Work-done progress of one run, where the client shows any."""
-
-    def __init__(self, ls: RolecallServer, run_id: str, title: str) -> None:
-        self._ls, self._run_id, self._title = ls, run_id, title
-        self._token = f"rolecall-{run_id}-{uuid.uuid4().hex[:8]}"
-        self._shown = False
-
-    async def begin(self) -> None:
-        if not self._ls.session.client.progress:
-            return
-        creating = self._ls.protocol.send_request_async(
-            types.WINDOW_WORK_DONE_PROGRESS_CREATE, types.WorkDoneProgressCreateParams(self._token)
-        )
-        try:
-            await asyncio.wait_for(creating, _CREATE_TIMEOUT_S)
-        except (TimeoutError, JsonRpcException):
-            return  # a client that cannot after all: the run goes on without
-        self._shown = True
-        self._ls.session.progress[self._token] = self._run_id
-        self._send(types.WorkDoneProgressBegin(self._title, cancellable=True))
-
-    def report(self, message: str, fraction: float | None) -> None:
-        percentage = None if fraction is None else round(100 * fraction)
-        self._send(types.WorkDoneProgressReport(message=message, percentage=percentage, cancellable=True))
-
-    def end(self, message: str) -> None:
-        self._send(types.WorkDoneProgressEnd(message=message))
-        self._ls.session.progress.pop(self._token, None)
-        self._shown = False
-
-    def _send(self, value: object) -> None:
-        if self._shown:
-            self._ls.progress(types.ProgressParams(self._token, value))

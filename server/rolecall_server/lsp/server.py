@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from lsprotocol import types
@@ -13,6 +13,7 @@ from pygls.protocol import default_converter
 
 from rolecall_server import __version__
 from rolecall_server.errors import RolecallError
+from rolecall_server.lsp.features import Feature
 from rolecall_server.lsp.protocol import RolecallProtocol
 from rolecall_server.lsp.session import Session
 
@@ -29,8 +30,14 @@ class RolecallServer(LanguageServer):
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
             protocol_cls=RolecallProtocol,
             converter_factory=default_converter,
+            max_workers=2,  # each thread that computes delays the event loop by a turn of the interpreter
         )
         self.session = session
+        self.optional_features: Sequence[Feature] = ()
+        """What is asked only while a setting turns it on."""
+        self.registrations: dict[str, types.Registration] = {}
+        """What the editor was told to send, by method."""
+        self.registering = asyncio.Lock()
 
     @property
     def rolecall_protocol(self) -> RolecallProtocol:

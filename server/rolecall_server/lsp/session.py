@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+import threading
+import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +15,9 @@ from typing import Any
 from lsprotocol import types
 from pygls import uris
 
-from rolecall_analysis import Index, Snapshot
+from rolecall_analysis import Index, Problem, Snapshot, Workers
+from rolecall_analysis.index import SHORT_CHARACTERS
+from rolecall_analysis.saved import saved_path
 from rolecall_server.errors import FileRefused, RolecallError
 from rolecall_server.lsp.documents import Document
 from rolecall_server.lsp.positions import Encoding
@@ -37,13 +41,29 @@ class Folder:
     """Done when the first scan is."""
     guessed: bool = False
     """Whether a file brought it, and not the editor."""
-    edited: set[str] = field(default_factory=set[str])
-    """Open documents whose latest text the code graph has not seen; it is read when somebody asks."""
+    opened_at_s: float = field(default_factory=time.monotonic)
+    unseen: set[str] = field(default_factory=set[str])
+    """Documents of which the code graph has not seen that they were opened, edited or closed."""
+    in_hand: set[str] = field(default_factory=set[str])
+    """Those a thread is having the graph see."""
+    reading: asyncio.Task[None] | None = None
+    """Has the graph see documents that take longer than somebody who asks should wait in the event loop."""
+    changed: set[str] = field(default_factory=set[str])
+    """What changed on disk and has not been looked at."""
+    refreshing: asyncio.Task[None] | None = None
+    """Looks at it."""
+    told: set[Problem] = field(default_factory=set[Problem])
+    """What is in the log already."""
+    closed: threading.Event = field(default_factory=threading.Event)
+    """Set when nobody wants the graph any more."""
     scan_begun: bool = False
     shown: set[str] = field(default_factory=set[str])
     """The URIs that hunks are shown on."""
     deciding: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held from planning an acceptance until the editor has answered."""
+
+
+ReportScan = Callable[[Folder, int | None, int], None]
 
 
 @dataclass(frozen=True)
@@ -70,6 +90,12 @@ class Session:
     """The state of the server. Only the event loop's thread touches it."""
 
     store: Store
+    workers: Workers | None = None
+    """The processes that read for the code graph; None: this one does."""
+    cache: Path | None = None
+    """The folder that keeps facts from one session to the next; None: they are not kept."""
+    report_scan: ReportScan = field(default=lambda folder, n_done, n_files: None)
+    """Told how far a first scan is: the files read (None when it has ended) and to read."""
     settings: Settings = field(default_factory=Settings)
     settings_problems: tuple[str, ...] = ()
     """What is wrong with the options they were read from."""
@@ -90,15 +116,28 @@ class Session:
         if folder is None:
             proposals = {reviewed.proposal.id: reviewed for reviewed in load_undecided(self.store, root)}
             ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-            folder = self.folders[root] = Folder(root, Index(root), proposals, ready, guessed)
-            for path, text in self.workspace(folder).buffers.items():
-                folder.index.open_document(path, text)
+            saved_in = saved_path(self.cache, root) if self.cache is not None else None
+            index = Index(root, saved_in=saved_in, workers=self.workers)
+            folder = self.folders[root] = Folder(root, index, proposals, ready, guessed)
+            folder.unseen.update(self.workspace(folder).buffers)
         folder.guessed = folder.guessed and guessed
         return folder
 
     def close_folder(self, root: Path) -> Folder | None:
         """Forget the folder at *root*, if it is open; its store keeps everything."""
-        return self.folders.pop(root, None)
+        folder = self.folders.pop(root, None)
+        if folder is not None:
+            folder.closed.set()
+        return folder
+
+    def close(self) -> None:
+        """End the processes and let go of the files that the code graph holds; it may take a moment."""
+        for folder in self.folders.values():
+            folder.closed.set()
+        if self.workers is not None:
+            self.workers.close()
+        for folder in self.folders.values():
+            folder.index.close()
 
     def place(self, uri: str) -> tuple[Folder, str]:
         """The folder that holds *uri*, and the path within it.
@@ -119,11 +158,15 @@ class Session:
         return folder, path.relative_to(folder.root).as_posix()
 
     def snapshot(self, folder: Folder) -> Snapshot:
-        """The code graph of *folder*, with its open documents as they are now."""
-        for path in folder.edited:
-            if (document := self.document_at(folder, path)) is not None:
-                folder.index.edit_document(path, document.text)
-        folder.edited.clear()
+        """The code graph of *folder* as far as it is known, with its short open documents as they are now.
+
+        `latest_snapshot` waits for the long ones as well.
+        """
+        for path in folder.unseen - folder.in_hand:
+            document = self.document_at(folder, path)
+            if document is not None and is_short(document):
+                folder.index.open_document(path, document.text)
+                folder.unseen.discard(path)
         return folder.index.snapshot()
 
     def workspace(self, folder: Folder) -> Workspace:
@@ -158,6 +201,11 @@ class Session:
             return read_text_file(Workspace(folder.root), path).text
         except RolecallError:
             return None
+
+
+def is_short(document: Document) -> bool:
+    """Whether reading its text is sooner done than handed to somebody else."""
+    return len(document.text) < SHORT_CHARACTERS
 
 
 def file_path(uri: str) -> Path:

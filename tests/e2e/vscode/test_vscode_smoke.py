@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from support.chat_server import MODEL, ChatServer
-
-HERE = Path(__file__).parent
-STEP_TIMEOUT_MS = 60_000
-SCENARIO_TIMEOUT_S = 300
 
 PRICE = '''\
 def net(gross: int, tax: int = 0) -> int:
@@ -87,20 +81,9 @@ def read_files(root: Path) -> dict[str, str]:
     return {path: (root / path).read_bytes().decode() for path in FILES}
 
 
-def play(scenario: Mapping[str, object], node: Path) -> Mapping[str, str]:
-    """What the driver reports after playing *scenario* to its end."""
-    command = [node, HERE / "drive.mjs", json.dumps(scenario)]
-    driver = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SCENARIO_TIMEOUT_S)
-    assert driver.returncode == 0, f"{driver.stderr}\nSee the screenshots in {scenario['screenshots']}"
-    return json.loads(driver.stdout.splitlines()[-1])
-
-
 def test_a_hunk_accepted_by_code_action_is_in_the_buffer_and_once_saved_it_alone_is_on_disk(
     machine: Path,
-    artifacts: Path,
-    chromium: str,
-    playwright: Path,
-    node: Path,
+    play: Callable[[str, Mapping[str, object]], Mapping[str, str]],
     start_code_server: Callable[[Mapping[str, object], Mapping[str, str]], str],
 ) -> None:
     shop = machine / "shop"
@@ -111,12 +94,9 @@ def test_a_hunk_accepted_by_code_action_is_in_the_buffer_and_once_saved_it_alone
             {"ROLECALL_BASE_URL": model.base_url, "ROLECALL_MODEL": MODEL},
         )
         report = play(
+            "drive.mjs",
             {
                 "url": f"{address}/?folder={shop}",
-                "chromium": chromium,
-                "playwright": str(playwright),
-                "screenshots": str(artifacts),
-                "timeoutMs": STEP_TIMEOUT_MS,
                 "open": ["shop", "price.py"],
                 "proposedIn": "test_price.py",
                 "proposedLines": ["test_net_is_what_the_tax_leaves", "test_total_adds_up"],
@@ -124,7 +104,6 @@ def test_a_hunk_accepted_by_code_action_is_in_the_buffer_and_once_saved_it_alone
                 "action": "Rolecall: accept h1",
                 "file": str(shop / "tests" / "test_price.py"),
             },
-            node,
         )
     assert report["unsaved"] == TESTS
     accepted = TESTS.replace(FIRST_TEST, FIRST_TEST + TESTED_TAX)

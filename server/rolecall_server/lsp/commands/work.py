@@ -41,7 +41,7 @@ async def implement_brief(ls: RolecallServer, arguments: Mapping[str, Any]) -> d
     if not brief and where is not None and uri in ls.session.documents:
         brief = brief_comment(ls.session.documents[uri].text, where.start.line, where.end.line)
     brief = brief or await _ask(ls)
-    symbol = read_text_argument(arguments, "symbol") or symbol_at(ls.session, folder, path, uri, where)
+    symbol = read_text_argument(arguments, "symbol") or await symbol_at(ls.session, folder, path, uri, where)
     return {"runId": start_run(ls, folder, RunRequest(RoleName.ENGINEER, path, symbol, brief))}
 
 

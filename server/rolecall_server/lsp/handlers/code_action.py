@@ -12,7 +12,6 @@ from rolecall_server.lsp.arguments import describe_needs, overlaps, symbol_at
 from rolecall_server.lsp.commands.work import brief_comment
 from rolecall_server.lsp.hunks import ShownHunk, shown_hunks
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.lsp.session import Folder
 from rolecall_server.lsp.to_lsp import to_diagnostic
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.rendering import describe_hunk
@@ -20,18 +19,19 @@ from rolecall_server.review.rendering import describe_hunk
 KINDS = [types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]
 
 
-def code_action(ls: RolecallServer, params: types.CodeActionParams) -> list[types.CodeAction]:
+async def code_action(ls: RolecallServer, params: types.CodeActionParams) -> list[types.CodeAction]:
     """The actions on *params.range*, of the kinds the editor asks for."""
     try:
         folder, path = ls.session.place(params.text_document.uri)
     except FileRefused:
         return []
+    symbol = await symbol_at(ls.session, folder, path, params.text_document.uri, params.range)
     here = [
         shown
         for shown in shown_hunks(ls.session, folder)
         if shown.uri == params.text_document.uri and overlaps(shown.range, params.range)
     ]
-    actions = [*_decisions(here), *_requests(ls, folder, path, params)]
+    actions = [*_decisions(here), *_requests(ls, path, params, symbol)]
     only = params.context.only
     return [action for action in actions if _asked_for(action, only)]
 
@@ -63,11 +63,8 @@ def _decisions(here: Sequence[ShownHunk]) -> Iterator[types.CodeAction]:
             yield _quick_fix(f"Rolecall: reject all of {proposal.id}", "rolecall.proposal.reject", target)
 
 
-def _requests(
-    ls: RolecallServer, folder: Folder, path: str, params: types.CodeActionParams
-) -> Iterator[types.CodeAction]:
+def _requests(ls: RolecallServer, path: str, params: types.CodeActionParams, symbol: str) -> Iterator[types.CodeAction]:
     uri = params.text_document.uri
-    symbol = symbol_at(ls.session, folder, path, uri, params.range)
     if path.endswith(".py") and not is_test_path(path):
         if symbol:
             yield _refactor(

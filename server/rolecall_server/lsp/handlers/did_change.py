@@ -8,6 +8,7 @@ from lsprotocol import types
 
 from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.documents import changed
+from rolecall_server.lsp.folders import document_changed
 from rolecall_server.lsp.hunks import text_changed
 from rolecall_server.lsp.server import RolecallServer
 
@@ -27,5 +28,5 @@ def did_change(ls: RolecallServer, params: types.DidChangeTextDocumentParams) ->
         folder, path = session.place(uri)
     except FileRefused:
         return
-    folder.edited.add(path)
+    document_changed(session, folder, path)
     text_changed(ls, folder, path)

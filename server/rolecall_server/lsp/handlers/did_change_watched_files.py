@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from rolecall_server.errors import FileRefused
+from rolecall_server.lsp.folders import files_changed
 from rolecall_server.lsp.hunks import text_changed
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder
@@ -20,6 +21,6 @@ def did_change_watched_files(ls: RolecallServer, params: types.DidChangeWatchedF
             continue
         changed.setdefault(str(folder.root), (folder, []))[1].append(path)
     for folder, paths in changed.values():
-        folder.index.refresh(paths)
+        files_changed(ls.session, folder, paths)
         for path in paths:
             text_changed(ls, folder, path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from lsprotocol import types
 
 from rolecall_server.lsp.folders import begin_scan
@@ -16,6 +18,7 @@ def did_change_workspace_folders(ls: RolecallServer, params: types.DidChangeWork
         if removed.uri.startswith("file:"):
             closed = ls.session.close_folder(file_path(removed.uri))
             if closed is not None:
+                ls.later(asyncio.to_thread(closed.index.close))
                 clear_hunks(ls, closed)
     for added in params.event.added:
         if added.uri.startswith("file:"):

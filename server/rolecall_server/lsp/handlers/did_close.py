@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from rolecall_server.errors import FileRefused
+from rolecall_server.lsp.folders import document_changed
 from rolecall_server.lsp.hunks import text_changed
 from rolecall_server.lsp.server import RolecallServer
 
@@ -17,5 +18,5 @@ def did_close(ls: RolecallServer, params: types.DidCloseTextDocumentParams) -> N
         folder, path = ls.session.place(params.text_document.uri)
     except FileRefused:
         return
-    folder.index.close_document(path)
+    document_changed(ls.session, folder, path)
     text_changed(ls, folder, path)

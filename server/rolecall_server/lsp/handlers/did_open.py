@@ -6,7 +6,7 @@ from lsprotocol import types
 
 from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.documents import Document
-from rolecall_server.lsp.folders import begin_scan
+from rolecall_server.lsp.folders import begin_scan, document_changed
 from rolecall_server.lsp.hunks import text_changed
 from rolecall_server.lsp.server import RolecallServer
 
@@ -20,5 +20,5 @@ def did_open(ls: RolecallServer, params: types.DidOpenTextDocumentParams) -> Non
     except FileRefused:
         return
     begin_scan(ls.session, folder)
-    folder.index.open_document(path, item.text)
+    document_changed(ls.session, folder, path)
     text_changed(ls, folder, path)

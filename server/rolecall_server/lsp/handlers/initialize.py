@@ -7,6 +7,7 @@ import os
 from lsprotocol import types
 
 from rolecall_server.lsp.folders import begin_scan
+from rolecall_server.lsp.navigation import announce_navigation
 from rolecall_server.lsp.positions import choose_encoding
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import file_path, read_client
@@ -24,3 +25,4 @@ def initialize(ls: RolecallServer, params: types.InitializeParams) -> None:
     for uri in uris:
         if uri.startswith("file:"):
             begin_scan(session, session.open_folder(file_path(uri)))
+    announce_navigation(ls)

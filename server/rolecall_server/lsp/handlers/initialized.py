@@ -5,6 +5,7 @@ from __future__ import annotations
 from lsprotocol import types
 
 from rolecall_server.lsp.hunks import show_hunks
+from rolecall_server.lsp.navigation import follow_navigation
 from rolecall_server.lsp.server import RolecallServer
 
 _WATCHED = "**/*"
@@ -16,6 +17,7 @@ async def initialized(ls: RolecallServer, params: types.InitializedParams) -> No
         ls.tell(problem, types.MessageType.Warning)
     for folder in ls.session.folders.values():
         show_hunks(ls, folder)
+    ls.later(follow_navigation(ls))
     if ls.session.client.watched_files:
         await _watch_files(ls)
 

@@ -1,0 +1,96 @@
+"""Which questions about code the editor sends: those that are turned on, and no others while it runs."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, cast
+
+from lsprotocol import types
+from pygls.exceptions import JsonRpcException
+
+from rolecall_server.lsp.features import Feature, Handler, Selector
+from rolecall_server.lsp.server import RolecallServer
+from rolecall_server.settings import NavigationSettings
+
+_IDS = itertools.count(1)
+
+
+def announce_navigation(ls: RolecallServer) -> None:
+    """Take what is turned on into the reply to `initialize`, for a client that cannot be told of it later."""
+    for feature in ls.optional_features:
+        if _is_on(ls, feature) and not _can_register(ls, feature):
+            _answer(ls, feature)
+
+
+async def follow_navigation(ls: RolecallServer) -> None:
+    """Have the editor send what the settings turn on, and no more."""
+    async with ls.registering:
+        wanted = {
+            feature.method: feature.options(_selector(ls.session.settings.navigation))
+            for feature in ls.optional_features
+            if _is_on(ls, feature) and _can_register(ls, feature)
+        }
+        known = ls.registrations
+        try:
+            await _unregister(ls, [each for each in known.values() if wanted.get(each.method) != each.register_options])
+            await _register(ls, [each for each in _registrations(wanted) if each.method not in known])
+        except JsonRpcException as error:
+            ls.tell(f"the editor does not follow `rolecall.navigation`: {error}.", types.MessageType.Warning)
+
+
+async def _unregister(ls: RolecallServer, gone: Sequence[types.Registration]) -> None:
+    if gone:
+        ended = [types.Unregistration(each.id, each.method) for each in gone]
+        await ls.client_unregister_capability_async(types.UnregistrationParams(ended))
+        for each in gone:
+            del ls.registrations[each.method]
+
+
+async def _register(ls: RolecallServer, new: Sequence[types.Registration]) -> None:
+    if new:
+        for feature in ls.optional_features:
+            if any(each.method == feature.method for each in new):
+                _answer(ls, feature)
+        await ls.client_register_capability_async(types.RegistrationParams(new))
+        ls.registrations.update({each.method: each for each in new})
+
+
+def _registrations(wanted: Mapping[str, object]) -> Iterator[types.Registration]:
+    for method, options in wanted.items():
+        yield types.Registration(f"rolecall-navigation-{next(_IDS)}", method, options)
+
+
+def _answer(ls: RolecallServer, feature: Feature) -> None:
+    """Answer the methods of *feature* from now on, while it is turned on."""
+    known = cast("Mapping[str, Any]", ls.protocol.fm.features)  # pyright: ignore[reportUnknownMemberType]
+    for method, handler in feature.handlers.items():
+        if method not in known:
+            ls.feature(method)(_while_on(feature, handler))
+
+
+def _while_on(feature: Feature, handler: Handler) -> Handler:
+    """*handler*, which finds nothing while *feature* is turned off: a request may cross the setting's change."""
+
+    async def answer(ls: RolecallServer, params: Any) -> Any:
+        return await handler(ls, params) if _is_on(ls, feature) else None
+
+    return answer
+
+
+def _is_on(ls: RolecallServer, feature: Feature) -> bool:
+    return getattr(ls.session.settings.navigation, feature.setting)
+
+
+def _can_register(ls: RolecallServer, feature: Feature) -> bool:
+    """Whether the client can be told to begin and to stop sending it."""
+    found: object = ls.client_capabilities
+    for name in (*feature.capability.split("."), "dynamic_registration"):
+        found = getattr(found, name, None)
+    return bool(found)
+
+
+def _selector(settings: NavigationSettings) -> Selector:
+    if not settings.languages:
+        return [types.TextDocumentFilterScheme("file")]
+    return [types.TextDocumentFilterLanguage(language, scheme="file") for language in settings.languages]

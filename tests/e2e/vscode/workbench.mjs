@@ -1,0 +1,80 @@
+// A VS Code workbench in a browser, and what a developer does in every scenario. The first argument of the program that
+// imports this is the scenario, a JSON object.
+
+import { createRequire } from "node:module";
+import { join } from "node:path";
+
+export const scenario = JSON.parse(process.argv[2]);
+const { chromium } = createRequire(join(scenario.playwright, "_"))("playwright-core");
+
+const browser = await chromium.launch({
+  executablePath: scenario.chromium,
+  headless: true,
+  args: [
+    ...(process.getuid?.() === 0 ? ["--no-sandbox"] : []),
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+  ],
+});
+export const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+page.setDefaultTimeout(scenario.timeoutMs);
+
+export const editor = page.locator(".editor-instance .monaco-editor .view-lines");
+
+let screenshots = 0;
+async function photograph(name) {
+  screenshots += 1;
+  const file = `${String(screenshots).padStart(2, "0")}-${name}.png`;
+  await page.screenshot({ path: join(scenario.screenshots, file) });
+}
+
+export async function step(name, perform) {
+  try {
+    await perform();
+    await photograph(name);
+  } catch (error) {
+    await photograph(`failed-${name}`);
+    throw error;
+  }
+}
+
+export async function openWorkbench() {
+  await page.goto(scenario.url);
+  await page.locator(".monaco-workbench .part.statusbar").waitFor();
+  await page.getByRole("treeitem").first().waitFor();
+}
+
+export async function runCommand(title) {
+  await page.keyboard.press("F1");
+  const input = page.locator(".quick-input-widget input.input");
+  await input.fill(`>${title}`);
+  await page.locator(".quick-input-widget .monaco-list-row", { hasText: title }).first().waitFor();
+  await page.keyboard.press("Enter");
+  await input.waitFor({ state: "hidden" });
+}
+
+export async function openFromExplorer(...names) {
+  for (const name of names.slice(0, -1)) {
+    await page.getByRole("treeitem", { name, exact: true }).click();
+  }
+  await page.getByRole("treeitem", { name: names.at(-1), exact: true }).dblclick();
+  await page.locator(".tab.active", { hasText: names.at(-1) }).waitFor();
+  await editor.first().click();
+}
+
+/** Plays a scenario to its end; the last line printed is what *perform* returns, as JSON. */
+export async function play(perform) {
+  let report;
+  try {
+    await step("workbench", openWorkbench);
+    report = await perform();
+  } finally {
+    await browser.close();
+  }
+  console.log(JSON.stringify(report ?? {}));
+  process.exit(0);
+}
