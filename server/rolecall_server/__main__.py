@@ -24,10 +24,15 @@ def main() -> int:
         from rolecall_server.lsp.headless import HeadlessEditor
 
         return run_demo(arguments, HeadlessEditor)
-    from rolecall_server.cli.work import work
+    if command == "graph":
+        from rolecall_server.cli.graph import run_graph as carry_out
+    elif command == "rank":
+        from rolecall_server.cli.rank import run_rank as carry_out
+    else:
+        from rolecall_server.cli.work import work as carry_out
 
     try:
-        return work(arguments)
+        return carry_out(arguments)
     except BrokenPipeError:  # whoever reads our output has seen enough, as in `rolecall ... | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1

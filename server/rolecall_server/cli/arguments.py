@@ -44,7 +44,61 @@ def parser() -> argparse.ArgumentParser:
         "--library", type=Path, required=True, metavar="ARCHIVE", help="its source distribution (.tar.gz)"
     )
     demo.add_argument("--yes", action="store_true", help="go through without asking")
+    _add_graph(commands.add_parser("graph", help="ask the code graph of a folder: calls, imports, impact, a map"))
+    _add_rank(commands.add_parser("rank", help="the files or functions that some words are about"))
     return top
+
+
+def _add_rank(rank: argparse.ArgumentParser) -> None:
+    rank.add_argument("folder", type=Path, nargs="?", metavar="DIR", help="a repository")
+    rank.add_argument("words", nargs="?", default="", metavar="WORDS", help="a task, a question, an error message")
+    rank.add_argument("--seed", type=Path, metavar="FILE", help="a file that is known to be concerned")
+    rank.add_argument("--functions", action="store_true", help="functions instead of files")
+    rank.add_argument("--limit", type=int, default=20, metavar="N", help="how many, 20 if not given")
+    rank.add_argument("--json", action="store_true", help="print items, scores and reasons as JSON")
+    rank.add_argument(
+        "--serve", action="store_true", help="answer JSON lines {repo_dir, query} on standard input with JSON lists"
+    )
+
+
+def _add_graph(graph: argparse.ArgumentParser) -> None:
+    questions = graph.add_subparsers(dest="question", metavar="QUESTION", required=True)
+    calls = questions.add_parser("calls", help="which function calls which")
+    imports = questions.add_parser("imports", help="which module imports which")
+    symbols = questions.add_parser("symbols", help="classes, functions and variables")
+    symbols.add_argument("--find", metavar="NAME", help="only those whose name has these letters, best first")
+    impact = questions.add_parser("impact", help="what a change of a file or symbol touches")
+    impact.add_argument(
+        "--of",
+        nargs="+",
+        required=True,
+        metavar="PATH[::SYMBOL]",
+        help="what changes: shop/cart.py::Cart.total",
+    )
+    impact.add_argument("--steps", type=int, default=4, metavar="N", help="how far to follow, 4 if not given")
+    impact.add_argument("--limit", type=int, default=200, metavar="N", help="how much to tell, 200 if not given")
+    impact.add_argument("--certain", action="store_true", help="only follow what is certain")
+    stats = questions.add_parser("stats", help="files, lines and definitions, counted")
+    view = questions.add_parser("view", help="write a map of the code as one HTML page")
+    view.add_argument(
+        "--output",
+        type=Path,
+        default=Path("rolecall-graph.html"),
+        metavar="FILE",
+        help="rolecall-graph.html if not given",
+    )
+    view.add_argument(
+        "--calls",
+        choices=("names", "values"),
+        help="find calls by resolving names, or by following values, which finds more and takes longer; "
+        "values for up to 300 files if not given",
+    )
+    for question in (calls, imports, symbols, impact, stats, view):
+        question.add_argument("folder", type=Path, metavar="DIR", help="a repository or a package")
+    for question in (calls, imports, symbols, impact, stats):
+        question.add_argument("--json", action="store_true", help="print everything, as JSON")
+    unbound = questions.add_parser("unbound", help="names that may be read before they have a value")
+    unbound.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a Python file, or a folder of them")
 
 
 class _Set(argparse.Action):

@@ -19,6 +19,7 @@ from rolecall_server.review.rendering import (
 from rolecall_server.review.shelf import Reviewed, decide
 from rolecall_server.store import Store
 
+PIPE_COLUMNS = 200
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 _ANSWERS = {"yes": "y", "no": "n", "all": "a", "quit": "q"}
 _HUNK_HELP = (
@@ -33,6 +34,12 @@ _HUNK_HELP = (
 def say(screen: Console, text: str, style: str = "") -> None:
     """Print *text* as it is: no markup, no line broken, nothing in it that a terminal would obey."""
     screen.print(Text("\n".join(visible(line) for line in text.split("\n")), style), soft_wrap=True)
+
+
+def wide_screen() -> Console:
+    """Standard output for tables: as wide as the terminal, and where there is none wide enough for long names."""
+    screen = Console(highlight=False)
+    return screen if screen.is_terminal else Console(highlight=False, width=PIPE_COLUMNS)
 
 
 def print_summary(screen: Console, reviewed: Reviewed) -> None:

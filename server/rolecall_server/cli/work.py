@@ -13,7 +13,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.status import Status
 
-from rolecall_analysis import Index
+from rolecall_analysis import Index, Snapshot, Workers
+from rolecall_analysis.saved import saved_path
 from rolecall_server.cli.disk import write_accepted
 from rolecall_server.cli.interrupts import end_like_ctrl_c
 from rolecall_server.cli.screen import ask_for_decisions, print_diff, print_summary, say
@@ -22,7 +23,7 @@ from rolecall_server.model import choose_model
 from rolecall_server.review.proposal import HunkState
 from rolecall_server.review.shelf import PROPOSAL_JSON, Reviewed, load_proposal
 from rolecall_server.settings import Settings, read_settings
-from rolecall_server.store import Store, open_store, store_path
+from rolecall_server.store import Store, cache_path, open_store, store_path
 from rolecall_server.team.request import TITLES, RoleName, RunRequest
 from rolecall_server.team.run import Finished, Repository, carry_out
 from rolecall_server.workspace import Workspace, find_root, relative_path, resolve
@@ -79,13 +80,24 @@ async def _run(
     try:
         say(messages, f"{TITLES[request.role]} in {workspace.root}, with {client.label}")
         with messages.status("reading the repository") as status:
-            index = Index(workspace.root)
-            await asyncio.to_thread(index.scan)
-            repository = Repository(workspace, index.snapshot(), store, settings, os.environ)
+            snapshot = await asyncio.to_thread(_read_repository, workspace.root, status)
+            repository = Repository(workspace, snapshot, store, settings, os.environ)
             run_id = store.add_run(workspace.root, request.role, request.path, request.brief)
             return await carry_out(run_id, request, repository, client, _reporter(status))
     finally:
         await client.aclose()
+
+
+def _read_repository(root: Path, status: Status) -> Snapshot:
+    """The code graph of the folder; what is known from an earlier time is not read again."""
+    workers = Workers()
+    index = Index(root, saved_in=saved_path(cache_path(), root), workers=workers)
+    try:
+        index.scan(lambda n_done, n_files: status.update(f"reading the repository ({n_done:,} of {n_files:,} files)"))
+        return index.snapshot()
+    finally:
+        workers.close()
+        index.close()
 
 
 def _reporter(status: Status) -> Callable[[str, float | None], None]:

@@ -1,0 +1,176 @@
+"""`rolecall graph`: what the code graph knows, for people and for programs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from rolecall_analysis import Definition, definitions_in, find_definition
+from rolecall_analysis.flow import call_graph, edges_as_dotted
+from rolecall_analysis.queries import Dependent, find_symbols, impact, import_graph
+from rolecall_server.cli import graph_text
+from rolecall_server.cli.graph_view import write_view
+from rolecall_server.cli.interrupts import end_like_ctrl_c
+from rolecall_server.cli.reading import Code, read_code, waiting
+from rolecall_server.cli.screen import say, wide_screen
+from rolecall_server.cli.statistics import read_statistics
+from rolecall_server.cli.unbound import print_unbound
+from rolecall_server.errors import NotFound, RolecallError
+
+MAX_SYMBOLS = 1_000
+"""What a search prints at most."""
+
+
+def run_graph(arguments: argparse.Namespace) -> int:
+    """Carry out one of the `rolecall graph` commands; the exit code."""
+    end_like_ctrl_c()
+    messages = Console(stderr=True, highlight=False)
+    try:
+        return _COMMANDS[arguments.question](arguments, messages)
+    except RolecallError as error:
+        say(messages, f"{error.code}: {error.what}", "bold red")
+        say(messages, error.next_step)
+        return 1
+    except KeyboardInterrupt:
+        say(messages, "Cancelled.")
+        return 130
+
+
+def _calls(arguments: argparse.Namespace, messages: Console) -> int:
+    code = read_code(arguments.folder, messages)
+    with waiting(messages, "following calls"):
+        edges = call_graph(code.snapshot, code.snapshot.text, code.below)
+    if arguments.json:
+        _print_json(edges_as_dotted(edges, code.below))
+    else:
+        graph_text.print_calls(wide_screen(), code, edges)
+    return 0
+
+
+def _imports(arguments: argparse.Namespace, messages: Console) -> int:
+    code = read_code(arguments.folder, messages)
+    graph = import_graph(code.snapshot, code.below)
+    if arguments.json:
+        _print_json({module: sorted(imported) for module, imported in sorted(graph.items())})
+    else:
+        graph_text.print_imports(wide_screen(), graph)
+    return 0
+
+
+def _symbols(arguments: argparse.Namespace, messages: Console) -> int:
+    code = read_code(arguments.folder, messages)
+    if arguments.find is not None:
+        found = find_symbols(code.snapshot, arguments.find, limit=MAX_SYMBOLS)
+    else:
+        found = tuple(d for path in sorted(code.snapshot.files) for d in definitions_in(code.snapshot, path))
+    if arguments.json:
+        _print_json([_symbol_json(code, definition) for definition in found])
+    elif arguments.find is not None:
+        graph_text.print_found(wide_screen(), code, found)
+    else:
+        graph_text.print_outlines(wide_screen(), code, found)
+    return 0
+
+
+def _symbol_json(code: Code, definition: Definition) -> Mapping[str, Any]:
+    return {
+        "path": code.shown(definition.path),
+        "line": definition.name_span.start.line + 1,
+        "endLine": definition.span.end.line + 1,
+        "name": definition.qualified_name,
+        "kind": definition.kind,
+        "signature": definition.signature,
+        "docstring": definition.docstring,
+        "decorators": definition.decorators,
+    }
+
+
+def _impact(arguments: argparse.Namespace, messages: Console) -> int:
+    code = read_code(arguments.folder, messages)
+    changed = [_changed(code, arguments.folder, text) for text in arguments.of]
+    found = impact(
+        code.snapshot, changed, max_steps=arguments.steps, limit=arguments.limit, certain_only=arguments.certain
+    )
+    if arguments.json:
+        dependents = [_dependent_json(code, dependent) for dependent in found.dependents]
+        _print_json({"dependents": dependents, "complete": found.is_complete})
+    else:
+        graph_text.print_impact(wide_screen(), code, found)
+    return 0
+
+
+def _changed(code: Code, folder: Path, text: str) -> Definition | str:
+    """What ``PATH`` or ``PATH::SYMBOL`` names.
+
+    Raises:
+        NotFound: there is no such file or symbol in the graph.
+    """
+    name, separator, symbol = text.partition("::")
+    typed = Path(name)
+    path = code.path_of(typed if typed.is_absolute() or not (folder / typed).exists() else folder / typed)
+    if path not in code.snapshot.files:
+        raise NotFound(f"{name} is no file the graph knows.", "Name a source file, from the folder or from here.")
+    if not separator:
+        return path
+    definition = find_definition(code.snapshot, path, symbol)
+    if definition is None:
+        raise NotFound(f"{name} defines no {symbol}.", "`rolecall graph symbols` lists what there is.")
+    return definition
+
+
+def _dependent_json(code: Code, dependent: Dependent) -> Mapping[str, Any]:
+    return {
+        "path": code.shown(dependent.path),
+        "name": dependent.definition.qualified_name if dependent.definition is not None else "",
+        "certain": dependent.certain,
+        "steps": [
+            {
+                "path": code.shown(step.path),
+                "name": step.definition.qualified_name if step.definition is not None else "",
+                "certain": step.certain,
+                "rule": step.rule,
+            }
+            for step in dependent.steps
+        ],
+    }
+
+
+def _stats(arguments: argparse.Namespace, messages: Console) -> int:
+    statistics = read_statistics(read_code(arguments.folder, messages))
+    if arguments.json:
+        _print_json(asdict(statistics))
+    else:
+        graph_text.print_statistics(wide_screen(), statistics)
+    return 0
+
+
+def _unbound(arguments: argparse.Namespace, messages: Console) -> int:
+    return print_unbound(arguments.files, messages)
+
+
+def _view(arguments: argparse.Namespace, messages: Console) -> int:
+    code = read_code(arguments.folder, messages)
+    location = write_view(code, arguments.folder.resolve().name, arguments.output, arguments.calls, messages)
+    say(messages, f"Wrote {location}; open it in a browser.")
+    return 0
+
+
+def _print_json(value: object) -> None:
+    print(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+_COMMANDS: Mapping[str, Callable[[argparse.Namespace, Console], int]] = {
+    "calls": _calls,
+    "imports": _imports,
+    "symbols": _symbols,
+    "impact": _impact,
+    "stats": _stats,
+    "unbound": _unbound,
+    "view": _view,
+}

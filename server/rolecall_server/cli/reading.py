@@ -1,0 +1,109 @@
+"""Reading a folder's code for a command, with a bar on the screen when it takes long."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from rolecall_analysis import Index, Snapshot, Workers
+from rolecall_analysis.saved import saved_path
+from rolecall_server.errors import FileRefused
+from rolecall_server.store import cache_path
+
+PATIENCE_S = 1.0
+"""What is done sooner needs no bar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What a folder holds, and how its modules are imported."""
+
+    root: Path
+    """The folder from which its modules are imported: for a package the one that holds it."""
+    below: str
+    """The folder that was asked for, from the root; empty if it is the root."""
+    snapshot: Snapshot
+
+    def path_of(self, path: Path) -> str:
+        """*path*, which a person typed, as the graph names it.
+
+        Raises:
+            FileRefused: it lies outside.
+        """
+        try:
+            return path.resolve().relative_to(self.root).as_posix()
+        except ValueError:
+            raise FileRefused(f"{path} is not in {self.root}.", "Name a file below the folder.") from None
+
+    def shown(self, path: str) -> str:
+        """The graph's *path* as seen from the folder that was asked for."""
+        return path.removeprefix(f"{self.below}/") if self.below else path
+
+
+def read_code(folder: Path, messages: Console) -> Code:
+    """The code in *folder*.
+
+    Raises:
+        FileRefused: it is no folder.
+    """
+    if not folder.is_dir():
+        raise FileRefused(f"{folder} is no folder.", "Name the folder of a repository or a package.")
+    root, below = package_root(folder.resolve())
+    workers = Workers()
+    # A package is read from the folder around it, which may hold anything: nothing of that is kept.
+    index = Index(root, saved_in=None if below else saved_path(cache_path(), root), workers=workers)
+    try:
+        with progress_bar(messages, f"reading {folder}") as report:
+            if below:
+                index.refresh([below])
+            else:
+                index.scan(report)
+        return Code(root, below, index.snapshot())
+    finally:
+        workers.close()
+        index.close()
+
+
+def package_root(folder: Path) -> tuple[Path, str]:
+    """The folder from which the packages around *folder* are imported, and the way from there."""
+    root = folder
+    while (root / "__init__.py").is_file() and root.parent != root:
+        root = root.parent
+    return root, "" if root == folder else folder.relative_to(root).as_posix()
+
+
+@contextmanager
+def waiting(messages: Console, what: str) -> Generator[None, None, None]:
+    """Something on the screen that moves, for work that cannot say how far it is."""
+    if not messages.is_terminal:
+        yield
+        return
+    with messages.status(what):
+        yield
+
+
+@contextmanager
+def progress_bar(
+    messages: Console, what: str, patience_s: float = PATIENCE_S
+) -> Generator[Callable[[int, int], None], None, None]:
+    """Something to tell how many files are done, and of how many; a bar appears when it takes long."""
+    started_s = time.monotonic()
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    progress = Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal)
+    task = progress.add_task(what)
+
+    def report(n_done: int, n_all: int) -> None:
+        if time.monotonic() - started_s >= patience_s:
+            progress.start()
+        progress.update(task, completed=n_done, total=n_all)
+
+    try:
+        yield report
+    finally:
+        progress.stop()

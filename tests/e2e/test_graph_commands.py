@@ -1,0 +1,176 @@
+"""`rolecall graph` and `rolecall rank` as a person or a program runs them; the map in a real browser."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+from support.terminal import in_terminal
+from support.workspaces import environment, write_workspace
+
+ROLECALL = (sys.executable, "-I", "-m", "rolecall_server")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_workspace(tmp_path / "work")
+
+
+def rolecall(root: Path, *arguments: str | Path, asked: str = "") -> subprocess.CompletedProcess[str]:
+    ended = subprocess.run(
+        [*ROLECALL, *map(str, arguments)],
+        cwd=root,
+        env=environment(root.parent / "home"),
+        input=asked,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert "Traceback" not in ended.stderr, ended.stderr
+    assert "\x1b" not in ended.stdout + ended.stderr, "no colours where no terminal is"
+    return ended
+
+
+def test_imports_are_told_as_json_and_nothing_else_is(root: Path) -> None:
+    ended = rolecall(root, "graph", "imports", ".", "--json")
+    assert ended.returncode == 0
+    assert not ended.stderr
+    imports = json.loads(ended.stdout)
+    assert imports["shop.cart"] == ["shop.price"]
+    assert imports["shop.price"] == []
+
+
+def test_a_package_is_told_under_its_own_name(root: Path) -> None:
+    (root / "shop" / "__init__.py").touch()
+    assert json.loads(rolecall(root, "graph", "imports", "shop", "--json").stdout) == {
+        "shop": [],
+        "shop.cart": ["shop.price"],
+        "shop.price": [],
+    }
+
+
+def test_calls_are_told_as_json_with_their_certainty(root: Path) -> None:
+    calls = json.loads(rolecall(root, "graph", "calls", ".", "--json").stdout)
+    assert calls["shop.cart.checkout"] == [{"callee": "shop.price.total", "certain": True}]
+
+
+def test_symbols_are_listed_and_found(root: Path) -> None:
+    symbols = json.loads(rolecall(root, "graph", "symbols", ".", "--json").stdout)
+    total = next(symbol for symbol in symbols if symbol["name"] == "total")
+    assert (total["path"], total["line"], total["kind"]) == ("shop/price.py", 4, "function")
+    assert total["docstring"] == "The sum of the prices."
+    found = rolecall(root, "graph", "symbols", ".", "--find", "chk").stdout
+    assert found == "checkout  function  shop/cart.py:4\n"
+
+
+def test_impact_says_who_is_touched_and_by_which_way(root: Path) -> None:
+    ended = rolecall(root, "graph", "impact", ".", "--of", "shop/price.py::total", "--json")
+    touched = {(one["path"], one["name"]): one["certain"] for one in json.loads(ended.stdout)["dependents"]}
+    assert touched["shop/cart.py", "checkout"] is True
+    assert touched["tests/test_price.py", "test_total_of_nothing"] is True
+    shown = rolecall(root, "graph", "impact", root, "--of", "shop/price.py").stdout
+    assert "certain   shop/cart.py::checkout" in shown
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("graph", "stats", "nowhere"), "FileRefused: nowhere is no folder."),
+        (("graph", "impact", ".", "--of", "shop/none.py"), "NotFound: shop/none.py is no file the graph knows."),
+        (("graph", "impact", ".", "--of", "shop/cart.py::pay"), "NotFound: shop/cart.py defines no pay."),
+        (("graph", "impact", ".", "--of", "../elsewhere.py"), "FileRefused: ../elsewhere.py is not in"),
+        (("graph", "unbound", "nothing.py"), "nothing.py cannot be read: No such file or directory."),
+        (("rank", "."), "BriefMissing: It is not said what to look for."),
+        (("rank", ".", "--seed", "shop/none.py"), "NotFound: shop/none.py is no file the graph knows."),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(root: Path, arguments: tuple[str, ...], why: str) -> None:
+    ended = rolecall(root, *arguments)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(why)
+    assert not ended.stdout
+
+
+def test_names_that_may_lack_a_value_are_told_line_by_line(root: Path) -> None:
+    (root / "shop" / "tax.py").write_text("def tax(rate):\n    if rate:\n        due = rate\n    return due\n")
+    ended = rolecall(root, "graph", "unbound", "shop", "tests/test_price.py")
+    assert ended.stdout == "shop/tax.py:4:12: due may have no value here\n"
+    assert ended.returncode == 0
+
+
+def test_words_find_files_and_functions(root: Path) -> None:
+    shown = rolecall(root, "rank", ".", "the discount of a price").stdout
+    assert shown.split()[:2] == ["1", "shop/price.py"]
+    answered = json.loads(rolecall(root, "rank", ".", "the discount", "--json", "--limit", "1").stdout)
+    assert [one["item"] for one in answered] == ["shop/price.py"]
+
+
+def test_questions_are_answered_line_by_line(root: Path) -> None:
+    asked = json.dumps({"repo_dir": str(root), "query": {"message": "discount"}}) + "\n"
+    answers = rolecall(root, "rank", "--serve", asked=asked * 2).stdout.splitlines()
+    assert [json.loads(answer)[0] for answer in answers] == ["shop/price.py", "shop/price.py"]
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(root: Path) -> None:
+    (root / "many.py").write_text("".join(f"def f{n}(): ...\n" for n in range(5_000)))
+    command = [*ROLECALL, "graph", "symbols", ".", "--json"]
+    with subprocess.Popen(command, cwd=root, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as program:
+        assert program.stdout is not None
+        assert program.stderr is not None
+        program.stdout.readline()
+        program.stdout.close()
+        assert program.stderr.read() == b""
+        assert program.wait(60) == 1
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="a POSIX terminal is needed")
+def test_ctrl_c_ends_a_server_of_answers_tidily(root: Path) -> None:
+    with in_terminal([*ROLECALL, "rank", "--serve"], root, environment(root.parent / "home")) as terminal:
+        terminal.type(json.dumps({"repo_dir": str(root), "query": {"message": "discount"}}) + "\n")
+        terminal.wait_for('["shop/price.py"')
+        terminal.type("\x03")
+        assert terminal.wait_for_end() == 130
+        assert "Cancelled." in terminal.shown
+        assert "Traceback" not in terminal.shown
+
+
+def shown_in_browser(page: Path, address: str, profile: Path) -> str:
+    """The text of the panel once the page's own scripts have run."""
+    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if program is None:
+        pytest.skip("Chromium is not installed: run `make test` as root on Debian or Ubuntu, or install it")
+    flags = ["--headless", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    flags += ["--no-sandbox"] if os.geteuid() == 0 else []
+    dumped = subprocess.run(
+        [program, *flags, f"--user-data-dir={profile}", "--dump-dom", f"{page.as_uri()}#{quote(address, safe='')}"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    panel = dumped.stdout.partition('<aside id="detail"')[2].partition("</aside>")[0].partition(">")[2]
+    return html.unescape(re.sub(r"<[^>]*>", " ", panel))
+
+
+def test_the_map_tells_who_imports_and_who_calls(root: Path, tmp_path: Path) -> None:
+    page = tmp_path / "map.html"
+    ended = rolecall(root, "graph", "view", ".", "--output", page)
+    assert ended.stderr == f"Wrote {page}; open it in a browser.\n"
+    module = shown_in_browser(page, "shop/price.py", tmp_path / "profile")
+    assert module.split()[:2] == ["shop.price", "shop/price.py"]
+    assert re.search(r"Imported by \(2\)\s+shop\.cart\s+tests\.test_price", module)
+    function = shown_in_browser(page, "shop/price.py::total", tmp_path / "profile")
+    assert re.search(r"Called by \(2\)\s+function\s+checkout\s+shop/cart\.py", function)
+    nothing = shown_in_browser(page, "", tmp_path / "profile")
+    assert "classes and functions" in nothing
