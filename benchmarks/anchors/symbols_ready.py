@@ -1,6 +1,6 @@
-"""A language server's first answer to ``workspace/symbol`` in a folder: CPU seconds and memory of its processes, as JSON.
+"""A language server's first answer to ``workspace/symbol`` in a folder: CPU seconds and memory, as JSON.
 
-    python symbols_ready.py FOLDER SYMBOL SERVER [ARGUMENT...]
+python symbols_ready.py FOLDER SYMBOL SERVER [ARGUMENT...]
 """
 
 from __future__ import annotations
@@ -19,20 +19,19 @@ from pygls.lsp.client import BaseLanguageClient
 PATIENCE_S = 300
 
 
-async def ready(folder: Path, symbol: str, command: list[str]) -> dict[str, float]:
-    """Start the server *command* in *folder*, ask for *symbol* until it is found, and measure."""
+async def ready(uri: str, symbol: str, command: list[str]) -> dict[str, float]:
+    """Start the server *command* in the folder *uri*, ask for *symbol* until it is found, and measure."""
     client = BaseLanguageClient("anchor", "1")
     client.feature(types.WORKSPACE_CONFIGURATION)(lambda parameters: [None for _ in parameters.items])
     client.feature(types.CLIENT_REGISTER_CAPABILITY)(lambda _: None)
     client.feature(types.WINDOW_WORK_DONE_PROGRESS_CREATE)(lambda _: None)
     start = time.monotonic()
     await client.start_io(*command)
-    uri = folder.resolve().as_uri()
     await client.initialize_async(
         types.InitializeParams(
             types.ClientCapabilities(workspace=types.WorkspaceClientCapabilities(configuration=True)),
             root_uri=uri,
-            workspace_folders=[types.WorkspaceFolder(uri, folder.name)],
+            workspace_folders=[types.WorkspaceFolder(uri, "root")],
         )
     )
     client.initialized(types.InitializedParams())
@@ -51,7 +50,7 @@ async def ready(folder: Path, symbol: str, command: list[str]) -> dict[str, floa
 
 
 def main() -> None:
-    print(json.dumps(asyncio.run(ready(Path(sys.argv[1]), sys.argv[2], sys.argv[3:]))), flush=True)
+    print(json.dumps(asyncio.run(ready(Path(sys.argv[1]).resolve().as_uri(), sys.argv[2], sys.argv[3:]))), flush=True)
 
 
 if __name__ == "__main__":
