@@ -40,7 +40,10 @@ format: .venv/ready
 	$(RUN) ruff check --fix .
 
 bench: .venv/ready $(BENCH)/libraries/ready $(BENCH)/anchors/ready
-	ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/run.py $(ARGS)
+	@$(RUN) python benchmarks/run.py
+	@$(RUN) python benchmarks/extraction.py $(BENCH)/libraries/django-5.2.19
+	@ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/graph.py $(ARGS)
+	@ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/others.py
 
 vsix: .venv/ready
 	@scripts/build_vsix.sh

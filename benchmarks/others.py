@@ -20,6 +20,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from graph import copy_python
+
 from rolecall_analysis import Index
 from rolecall_analysis.retrieval.corpus import Corpus
 from rolecall_analysis.retrieval.pack import pack
@@ -65,7 +67,7 @@ def main() -> None:
     ratios: dict[str, list[float]] = {}
     for _ in range(given.rounds):
         with tempfile.TemporaryDirectory(prefix="rolecall-bench-") as scratch:
-            root = Path(shutil.copytree(given.folder, Path(scratch) / "root"))
+            root = copy_python(given.folder, Path(scratch) / "root")
             for comparison, ratio in compare(root, Path(scratch), programs):
                 ratios.setdefault(comparison, []).append(ratio)
     for comparison, found in ratios.items():

@@ -1,4 +1,4 @@
-"""`make bench`: what Rolecall's own work costs, each as a ratio to an anchor measured in the same run.
+"""What proposals and the server's start cost, each as a ratio to an anchor measured in the same run.
 
 Anchor and engine take turns, and the median of the rounds' ratios is printed: the machine may be busy, the ratio
 hardly cares. Python's own standard library is the repository under test, because every machine has it.
@@ -17,12 +17,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-import tree_sitter_python
 from rich.console import Console
 from rich.table import Table
-from tree_sitter import Language, Parser
 
-from rolecall_analysis import Index
 from rolecall_server.review.anchor import locate
 from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.workspace import TextFile
@@ -48,25 +45,14 @@ Work = Callable[[], object]
 
 
 def _measures(root: Path) -> list[tuple[str, str, Work, Work]]:
-    files = [path.read_bytes() for path in sorted(root.rglob("*.py"))]
-    parser = Parser(Language(tree_sitter_python.language()))
     longest = max(root.rglob("*.py"), key=lambda path: path.stat().st_size)
     text = longest.read_bytes().decode("utf-8")
-    edited = Index(root)
-    edited.open_document("edited.py", text)
     proposed = text.replace("return", "return  # changed\n    return", 5)
     change = number_hunks([file_change("a.py", TextFile("a.py", text), proposed)])[0]
     typed = "# typed\n" + text
     lines, proposed_lines = text.splitlines(True), proposed.splitlines(True)
     bare = [sys.executable, "-I", "-c", "pass"]
     return [
-        ("first scan of 7 packages", "tree-sitter parse", lambda: [parser.parse(f) for f in files], Index(root).scan),
-        (
-            f"a keystroke in {len(lines):,} lines, to a new snapshot",
-            "tree-sitter parse of the file",
-            lambda: parser.parse(text.encode()),
-            lambda: edited.edit_document("edited.py", text + f"# {time.perf_counter_ns()}\n"),
-        ),
         (
             "a proposal's hunks",
             "difflib.unified_diff",

@@ -128,7 +128,7 @@ def test_a_brief_without_a_file_finds_the_files_it_is_about(root: Path) -> None:
             check=False,
         )
         assert ended.returncode == 0, ended.stderr
-        assert "## shop/price.py (its text matches the brief)" in chat.asked[0]["messages"][1]["content"]
+        assert "## shop/price.py (its text has the words asked for)" in chat.asked[0]["messages"][1]["content"]
     assert (root / "shop/price.py").read_text() == FILES["shop/price.py"].replace("sum(items)", "sum(items) or 0")
 
 

@@ -13,7 +13,7 @@ from rolecall_analysis.languages.handlers import visit_children
 from rolecall_analysis.languages.walk import TYPE_KINDS, Inside, Scope, Step, Walk
 from rolecall_analysis.syntax import MAX_SOURCE_BYTES, PARSE_LIMIT_S
 from rolecall_analysis.text import code_points, encode
-from rolecall_analysis.values import Definition, FileFacts, Problem, Reference
+from rolecall_analysis.values import Definition, FileFacts, Position, Problem, Reference, Span
 
 MAX_SYNTAX_PROBLEMS = 20
 
@@ -90,6 +90,17 @@ def _syntax_problems(walk: Walk, root: Node) -> Iterator[Problem]:
         if node.is_missing or node.is_error:
             n_found += 1
             what = f"Expected {node.type!r}." if node.is_missing else "Syntax error."
-            yield Problem(walk.path, what, walk.span(node))
+            yield Problem(walk.path, what, _visible_span(walk, node))
         else:
             stack.extend(child for child in reversed(node.children) if child.has_error or child.is_missing)
+
+
+def _visible_span(walk: Walk, node: Node) -> Span:
+    """The span of *node*; an error may begin or end between the two characters of a line end."""
+    span = walk.span(node)
+
+    def before_line_end(byte: int, position: Position) -> Position:
+        is_within = walk.source[byte - 1 : byte + 1] == b"\r\n"
+        return Position(position.line, position.column - 1) if is_within else position
+
+    return Span(before_line_end(node.start_byte, span.start), before_line_end(node.end_byte, span.end))

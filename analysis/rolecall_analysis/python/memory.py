@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import NamedTuple
 
 from rolecall_analysis.packed import DefinitionRow, ImportRow
@@ -17,8 +16,12 @@ class Memory:
     """The functions of one document as they were last read; not for use by two threads at once."""
 
     def __init__(self) -> None:
-        self.known: dict[_Key, Piece] = {}
+        self._known: dict[_Key, Piece] = {}
         self._used: dict[_Key, Piece] = {}
+
+    def take(self, key: _Key) -> Piece | None:
+        """What is known under *key*, once: of two functions with the same text the second is read again."""
+        return self._known.pop(key, None)
 
     def keep(self, key: _Key, piece: Piece) -> None:
         """Have *piece* known the next time the document is read."""
@@ -26,7 +29,7 @@ class Memory:
 
     def forget_others(self) -> None:
         """Forget what was not kept since the last call."""
-        self.known, self._used = self._used, {}
+        self._known, self._used = self._used, {}
 
 
 class Piece(NamedTuple):
@@ -46,14 +49,16 @@ def piece_of(start: int, part: Reading) -> Piece:
     return Piece(start, part.regions, part.definitions, part.attributes, part.imports, part.typing_blocks)
 
 
-def moved(piece: Piece, start: int) -> Piece:
-    """*piece*, if its function began at *start*."""
+def move(piece: Piece, start: int) -> Piece:
+    """*piece* as if its function began at *start*; the one given is used up."""
     by = start - piece.start
     if not by:
         return piece
+    for region in piece.regions:
+        _move_region(region, by)
     return Piece(
         start,
-        [_moved_region(region, by) for region in piece.regions],
+        piece.regions,
         [_moved_definition(row, by) for row in piece.definitions],
         [_moved_definition(row, by) for row in piece.attributes],
         [(*row[:6], row[6] + by, row[7] + by, row[8] + by, row[9] + by) for row in piece.imports],
@@ -74,13 +79,10 @@ def _moved_definition(row: DefinitionRow, by: int) -> DefinitionRow:
     return (*row[:8], row[8] + by, row[9] + by, row[10] + by, row[11] + by)
 
 
-def _moved_region(region: Region, by: int) -> Region:
-    after = Region(region.name, region.kind, region.owner, [])
-    after.bound = region.bound
-    after.rebound = region.rebound
-    after.shared = region.shared
-    after.starts = defaultdict(list, {name: [at + by for at in found] for name, found in region.starts.items()})
+def _move_region(region: Region, by: int) -> None:
+    for starts in region.starts.values():
+        starts[:] = [at + by for at in starts]
     if region.spread:
-        after.spread = {name: [at + by for at in found] for name, found in region.spread.items()}
-    after.calls = [(callee, start + by, end + by) for callee, start, end in region.calls]
-    return after
+        for starts in region.spread.values():
+            starts[:] = [at + by for at in starts]
+    region.calls = [(callee, start + by, end + by) for callee, start, end in region.calls]

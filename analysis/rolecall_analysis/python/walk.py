@@ -8,7 +8,7 @@ from rolecall_analysis.grammar import DECORATED, FUNCTION
 from rolecall_analysis.packed import pack, unpack
 from rolecall_analysis.python.handlers import HANDLERS, skip
 from rolecall_analysis.python.headers import docstring
-from rolecall_analysis.python.memory import Memory, add, moved, piece_of
+from rolecall_analysis.python.memory import Memory, add, move, piece_of
 from rolecall_analysis.python.reading import Handler, Reading
 from rolecall_analysis.python.region import Region
 from rolecall_analysis.python.summary import packed_facts
@@ -74,7 +74,7 @@ def _remembering_handlers(memory: Memory) -> dict[int, Handler | None]:
 def _read_remembered(reading: Reading, region: Region, node: Node, memory: Memory) -> None:
     start = node.start_byte
     key = region.name, reading.text[start : node.end_byte]
-    piece = memory.known.get(key)
+    piece = memory.take(key)
     if piece is None:
         part = Reading(reading.text, is_broken=False)
         handle = HANDLERS[node.kind_id]
@@ -84,6 +84,6 @@ def _read_remembered(reading: Reading, region: Region, node: Node, memory: Memor
             _read_region(part, inner, HANDLERS)
         piece = piece_of(start, part)
     else:
-        piece = moved(piece, start)
+        piece = move(piece, start)
     memory.keep(key, piece)
     add(reading, piece)

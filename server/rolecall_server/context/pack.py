@@ -20,9 +20,9 @@ from rolecall_analysis import (
     tests_of,
     uses,
 )
-from rolecall_server.context.lexical import rank_files
+from rolecall_analysis.retrieval import Corpus, Query, rank
 from rolecall_server.errors import FileRefused, RequestRefused
-from rolecall_server.workspace import Workspace, read_text_file, split_lines
+from rolecall_server.workspace import Workspace, read_text_file, read_text_or_none, split_lines
 
 Zoom = Literal["file", "body", "signature"]
 
@@ -39,7 +39,7 @@ class Focus:
     """What a role is to work on."""
 
     path: str
-    """Empty where the developer named no file: then the brief's own words find some."""
+    """Empty where the developer named no file: then those are shown that the brief is most likely about."""
     symbol: str = ""
     """A dotted name within the file; empty for all of it."""
     test_path: str = ""
@@ -87,6 +87,8 @@ class ContextPack:
 
 def pack(view: View, focus: Focus, budget_tokens: int) -> ContextPack:
     """What a role needs to see to work on *focus*, in at most *budget_tokens*.
+
+    It takes seconds on a large repository where the focus names no file: every file is read, and what git remembers.
 
     Raises:
         FileRefused: the file in focus cannot be read.
@@ -150,11 +152,7 @@ def _focus_items(view: View, focus: Focus, budget_tokens: int) -> Iterator[Conte
 
 def _surroundings(view: View, focus: Focus, tests_budget: int) -> Iterator[ContextItem]:
     if not focus.path:
-        ranked = rank_files(view.workspace, view.snapshot, focus.brief)
-        for path in ranked[:_MAX_SEARCHED_FILES]:
-            yield _whole_file(view, path, "its text matches the brief")
-        for path in ranked[_MAX_SEARCHED_FILES:_MAX_OUTLINED_FILES]:
-            yield from _some(_outline(view, path, "an outline"))
+        yield from _found(view, focus.brief)
         return
     if focus.test_path:
         yield from _tests_shown(view, focus.test_path, tests_budget)
@@ -169,6 +167,17 @@ def _surroundings(view: View, focus: Focus, tests_budget: int) -> Iterator[Conte
     for path in tests_of(view.snapshot, focus.path):
         if path != focus.test_path:
             yield from _some(_outline(view, path, "tests that import it"))
+
+
+def _found(view: View, brief: str) -> Iterator[ContextItem]:
+    """The files *brief* is most likely about: the best whole, the others by their outline; tests are left out."""
+    query = Query(brief, limit=_MAX_OUTLINED_FILES)
+    ranked = rank(Corpus(view.workspace.root), view.snapshot, query)
+    readable = [one for one in ranked if read_text_or_none(view.workspace, one.path)]
+    for one in readable[:_MAX_SEARCHED_FILES]:
+        yield _whole_file(view, one.path, next(iter(one.reasons), "the brief is about it"))
+    for one in readable[_MAX_SEARCHED_FILES:]:
+        yield from _some(_outline(view, one.path, "an outline"))
 
 
 def _tests_shown(view: View, path: str, budget_tokens: int) -> Iterator[ContextItem]:

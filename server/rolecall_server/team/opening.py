@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from rolecall_server.context import Focus, View, pack, render
@@ -10,11 +11,19 @@ from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.team.request import Desk
 
 
-def open_conversation(profile: Path, desk: Desk, focus: Focus, task: str) -> tuple[ChatMessage, ...]:
+async def open_conversation(profile: Path, desk: Desk, focus: Focus, task: str) -> tuple[ChatMessage, ...]:
     """The system prompt from *profile*, then the context pack of *focus* with *task* at its end.
 
     The task stands last, so that the long part before it is the same from one call to the next.
+
+    Raises:
+        FileRefused: the file in focus cannot be read.
+        RequestRefused: it does not fit the budget.
     """
+    return await asyncio.to_thread(_opening, profile, desk, focus, task)
+
+
+def _opening(profile: Path, desk: Desk, focus: Focus, task: str) -> tuple[ChatMessage, ...]:
     view = View(desk.workspace, desk.snapshot, estimate_tokens)
     shown = render(pack(view, focus, desk.settings.model.context_tokens))
     parts = [f"# The repository, as far as it concerns you\n\n{shown}" if shown else "", f"# Your task\n\n{task}"]

@@ -8,7 +8,7 @@ import sys
 import textwrap
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rolecall_analysis.languages import read_facts
@@ -93,6 +93,7 @@ def spans_of(facts: FileFacts) -> list[tuple[int, int]]:
 
 @settings(max_examples=600, deadline=None)
 @given(st.sampled_from(NAMES), texts)
+@example("c", "'\r\n")
 def test_every_place_lies_in_the_text(language: str, text: str) -> None:
     facts = read_facts("a", text, language)
     lines = re.split(r"\r\n|\r|\n", text)

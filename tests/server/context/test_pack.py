@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -69,11 +71,13 @@ def view(tmp_path: Path) -> View:
     return view_of(tmp_path, SHOP)
 
 
-def view_of(folder: Path, text: str) -> View:
+def view_of(folder: Path, text: str, buffers: dict[str, str] | None = None) -> View:
     root = parse_fixture(text).write_to(folder).resolve()
     index = Index(root)
     index.scan()
-    return View(Workspace(root), index.snapshot(), estimate_tokens)
+    for path, unsaved in (buffers or {}).items():
+        index.open_document(path, unsaved)
+    return View(Workspace(root, buffers or {}), index.snapshot(), estimate_tokens)
 
 
 def shown(context: ContextPack) -> dict[str, str]:
@@ -105,9 +109,64 @@ def test_without_a_test_file_to_extend_one_shows_the_style(view: View) -> None:
     assert (found.items[1].path, found.items[1].reason) == ("tests/test_price.py", "how this repository writes tests")
 
 
+def found_by(brief: str, view: View) -> list[str]:
+    """The paths of what is shown for a brief that names no file, in order."""
+    return [item.path for item in pack(view, Focus("", brief=brief), AMPLE).items]
+
+
 def test_without_a_file_the_brief_finds_some(view: View) -> None:
     found = shown(pack(view, Focus("", brief="the worth of a basket"), AMPLE))
-    assert next(iter(found.items())) == ("shop/price.py:1", "its text matches the brief")
+    assert next(iter(found.items())) == ("shop/price.py:1", "its text has the words asked for")
+
+
+MAIL = """
+    #- mail.py
+    def send_mail(address): "mail mail mail"
+
+    #- page.py
+    def render_page(template): return template
+
+    #- both.py
+    def send_page(address): return address
+
+    #- empty/mail/__init__.py
+    #- tests/test_mail.py
+    def test_send_mail(): "mail"
+"""
+
+
+def test_a_brief_finds_the_files_that_share_its_words_but_no_tests_and_nothing_empty(tmp_path: Path) -> None:
+    assert found_by("Send the mail", view_of(tmp_path, MAIL)) == ["mail.py", "both.py"]
+
+
+def test_a_brief_that_shares_no_word_finds_nothing(tmp_path: Path) -> None:
+    assert found_by("quux", view_of(tmp_path, MAIL)) == []
+
+
+def test_a_brief_finds_what_is_typed_and_not_saved(tmp_path: Path) -> None:
+    view = view_of(tmp_path, MAIL, {"page.py": "invoice = 1\n"})
+    assert [item.text for item in pack(view, Focus("", brief="invoice"), AMPLE).items] == ["invoice = 1\n"]
+
+
+def test_a_file_that_no_model_can_read_is_passed_over(tmp_path: Path) -> None:
+    (tmp_path / "latin.py").write_bytes(b"mail = '\xe9'\n")
+    assert "latin.py" not in found_by("mail", view_of(tmp_path, MAIL))
+
+
+def test_a_brief_finds_what_commits_described_alike_have_changed(tmp_path: Path) -> None:
+    view = view_of(tmp_path, MAIL)
+    identity = ("-c", "user.name=a", "-c", "user.email=a@b.c", "-c", "commit.gpgsign=false")
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    for command in (("init", "--quiet"), ("add", "page.py"), ("commit", "--quiet", "-m", "Escape the markup")):
+        subprocess.run(["git", "-C", str(tmp_path), *identity, *command], check=True, env=outside)
+    assert found_by("markup is escaped twice", view) == ["page.py"]
+
+
+def test_the_best_four_are_shown_whole_and_others_by_an_outline(tmp_path: Path) -> None:
+    files = "".join(f"    #- order{i}.py\n    def order{i}(): return 'order'\n" for i in range(6))
+    items = pack(view_of(tmp_path, files), Focus("", brief="order"), AMPLE).items
+    assert [item.zoom for item in items] == ["file"] * 4 + ["signature"] * 2
+    assert {item.path for item in items} == {f"order{i}.py" for i in range(6)}
 
 
 def test_a_file_too_large_for_the_budget_falls_back_to_the_symbol_and_an_outline(tmp_path: Path) -> None:

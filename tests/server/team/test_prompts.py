@@ -5,8 +5,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from threading import get_ident
 
 import pytest
 from inline_snapshot import external_file
@@ -136,6 +138,31 @@ async def test_the_engineer_works_in_a_file(desk: Desk) -> None:
 async def test_the_engineer_finds_the_files_of_a_brief(desk: Desk) -> None:
     _, user = await opening(RunRequest(RoleName.ENGINEER, brief="Round the discount up."), desk)
     assert user == external_file(PROMPTS + "brief_without_a_file.txt")
+
+
+class NotedReaders(Mapping[str, str]):
+    """No open documents; knows which threads asked for one."""
+
+    def __init__(self) -> None:
+        self.threads: set[int] = set()
+
+    def __getitem__(self, path: str) -> str:
+        self.threads.add(get_ident())
+        raise KeyError(path)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+async def test_looking_for_the_files_of_a_brief_does_not_hold_up_the_server(desk: Desk) -> None:
+    readers = NotedReaders()
+    busy = replace(desk, workspace=Workspace(desk.workspace.root, readers))
+    await implement(RunRequest(RoleName.ENGINEER, brief="Round the discount up."), busy)
+    assert readers.threads
+    assert get_ident() not in readers.threads
 
 
 @pytest.mark.parametrize("brief", ["", " \n\t"])

@@ -45,7 +45,7 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         return await trials.with_change(files, targets)
 
     work = Work(
-        opening=open_conversation(_PROFILE, desk, focus, _task(request)),
+        opening=await open_conversation(_PROFILE, desk, focus, _task(request)),
         read_text=lambda path: read_text_or_none(desk.workspace, path),
         refusal=lambda path: why_not_changed(desk.workspace, path),
         try_out=try_out,

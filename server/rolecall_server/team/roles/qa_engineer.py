@@ -46,7 +46,7 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     )
     task = _task(request, desk, test_path, extends, trials.before)
     work = Work(
-        opening=open_conversation(_PROFILE, desk, focus, task),
+        opening=await open_conversation(_PROFILE, desk, focus, task),
         read_text=lambda path: read_text_or_none(desk.workspace, path),
         refusal=lambda path: why_not_changed(desk.workspace, path) or _refusal(path),
         try_out=lambda files: trials.with_change(files, tuple(dict.fromkeys((*existing, *files)))),

@@ -1,6 +1,6 @@
 """What it costs to read the facts of a folder of Python, as ratios to a bare tree-sitter parse of the same files.
 
-    python benchmarks/graph_extraction.py FOLDER [ROUNDS]
+    python benchmarks/extraction.py FOLDER [ROUNDS]
 
 Anchor and engine take turns; each line is the median of the rounds' ratios of CPU time.
 """
