@@ -6,13 +6,16 @@ import os
 import stat
 from collections.abc import Iterator
 from functools import lru_cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath
 
 from msgspec import Struct
 
 from rolecall_analysis.ignored import Ignored, is_ignored, is_ignored_folder, is_there
 from rolecall_analysis.languages import language_of
 from rolecall_analysis.values import Problem
+
+GENERATED_SUFFIXES = (".min.js", ".min.mjs", ".bundle.js")
+"""Scripts that tools pressed together: their facts would cost more than they tell."""
 
 
 class Stamp(Struct, frozen=True, array_like=True, gc=False):
@@ -33,9 +36,9 @@ class SourceFile(Struct, frozen=True, gc=False):
 
 
 def is_source(path: str) -> bool:
-    """Whether *path* is named as a file of a language the graph reads."""
+    """Whether *path* is named as a file of a language the graph reads, and not as one that tools make."""
     dot = path.rfind(".", path.rfind("/") + 1)
-    return dot >= 0 and _has_language(path[dot:])
+    return dot >= 0 and _has_language(path[dot:]) and not path.endswith(GENERATED_SUFFIXES)
 
 
 @lru_cache(1024)
@@ -84,7 +87,7 @@ def source_file(path: str, ignored: Ignored) -> SourceFile | None:
     if rules is None or is_ignored(path, rules):
         return None
     try:
-        status = os.lstat(f"{os.fspath(ignored.root)}/{path}")  # noqa: PTH116 - a path of pathlib's takes longer than the call
+        status = (ignored.root / path).lstat()
     except OSError:
         return None
     return SourceFile(path, stamp_of(status)) if stat.S_ISREG(status.st_mode) else None
@@ -99,9 +102,10 @@ def holds_folder(path: str, ignored: Ignored) -> bool:
 
 def _is_below(path: str) -> bool:
     """Whether *path* stays below the root it is relative to."""
-    parts = PurePosixPath(path)
-    is_name = path and "\0" not in path and ".." not in parts.parts and _is_text(path)
-    return bool(is_name) and not parts.is_absolute() and not Path(path).is_absolute()
+    if not path or "\0" in path or not _is_text(path):
+        return False
+    location = PurePath(path)
+    return not location.anchor and ".." not in location.parts
 
 
 def folders_above(path: str) -> Iterator[str]:

@@ -47,6 +47,28 @@ def test_a_scan_finds_source_and_passes_by_what_tools_made(tmp_path: Path) -> No
     assert set(index.snapshot().files) == expected
 
 
+def test_scripts_that_tools_pressed_together_are_passed_by(tmp_path: Path) -> None:
+    index = scanned(
+        tmp_path,
+        """
+        #- static/app.js
+        function run() {}
+        #- static/min.js
+        function least() {}
+        #- static/jquery.min.js
+        function $(){}
+        #- static/vendor.min.mjs
+        export function v(){}
+        #- static/app.bundle.js
+        function b(){}
+        """,
+    )
+    assert set(index.snapshot().files) == {"static/app.js", "static/min.js"}
+    index.refresh(["static/jquery.min.js"])
+    index.open_document("static/app.bundle.js", "function b(){}")
+    assert set(index.snapshot().files) == {"static/app.js", "static/min.js"}
+
+
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no symbolic links")
 def test_links_are_not_followed(tmp_path: Path) -> None:
     outside = tmp_path / "outside"
@@ -151,6 +173,23 @@ def test_a_change_can_be_the_whole_text(tmp_path: Path) -> None:
     index.open_document("a.py", "def f(): ...")
     index.edit_document("a.py", "def g(): ...")
     assert names_in(index, "a.py") == ["g"]
+
+
+def test_functions_with_the_same_text_stay_apart_when_lines_above_them_change(tmp_path: Path) -> None:
+    index = Index(tmp_path)
+    text = "def f(n):\n    return g(n) + [a.b for a in n]\n" * 3
+    index.open_document("a.py", text)
+    for _ in range(3):
+        index.edit_document("a.py", text := f"import os\n{text}")
+    afresh = Index(tmp_path)
+    afresh.open_document("a.py", text)
+    edited, expected = index.snapshot().files["a.py"], afresh.snapshot().files["a.py"]
+    assert [call.span.start.line for call in edited.calls] == [4, 6, 8]
+    assert (edited.definitions, edited.calls, edited.references) == (
+        expected.definitions,
+        expected.calls,
+        expected.references,
+    )
 
 
 def test_only_open_documents_can_be_edited(tmp_path: Path) -> None:

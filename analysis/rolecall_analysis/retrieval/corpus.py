@@ -6,13 +6,15 @@ four bytes an identifier, enough to search any definition by its words without r
 
 from __future__ import annotations
 
+import struct
 from array import array
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+
+from msgspec import Struct
 
 from rolecall_analysis.records import Record
 from rolecall_analysis.retrieval.history import HistoryReader
@@ -24,14 +26,17 @@ from rolecall_analysis.values import Definition, FileFacts
 
 _NAME_REPEATS = 2
 _PATH_REPEATS = 3
-_MAX_FILES_WITH_POSITIONS = 200
-"""Their positions take about ten times what the files themselves do."""
 _MAX_REMOVED = 1000
 """More documents than this, and than there are, are not kept when they are gone."""
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+_ONE = struct.Struct("I")
+_TWO = struct.Struct("II")
+"""Postings are such numbers in bytearrays. There are hundreds of thousands, and Python's collector of garbage, which
+looks at every array, passes bytearrays by."""
+
+
+class Passage(Struct, frozen=True, gc=False):
     """The words of one class or function within its file."""
 
     name: str
@@ -43,8 +48,7 @@ class Passage:
     """One past its last."""
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True, gc=False):
     """One file as words."""
 
     number: int
@@ -67,24 +71,12 @@ class Corpus:
 
     def follow(self, snapshot: Snapshot) -> None:
         """Index what has changed since the last time; the first time, everything."""
-        if self._n_removed > len(self.documents) + _MAX_REMOVED:
-            self._forget()
-        for path in self.documents.keys() - snapshot.files.keys():
-            self._remove(path)
-        self._snapshot = snapshot
-        for path in snapshot.files:
-            record = snapshot.files.record(path)
-            known = self.documents.get(path)
-            if known is None or known.record is not record:
-                self._remove(path)
-                self._add(path, record, snapshot.files[path], self.text(path))
+        if snapshot is not self._snapshot:
+            self._follow_files(snapshot)
+            self._snapshot = snapshot
         history = self._reader.read()
         if history is not self.past.history:
             self.past = past_of(history)
-
-    def text(self, path: str) -> str:
-        """The text of a file; empty if it cannot be read."""
-        return self._snapshot.text(path) or ""
 
     def occurrences(self, term: str) -> dict[str, int]:
         """How often *term* occurs in each file that has it."""
@@ -96,7 +88,7 @@ class Corpus:
 
     def symbol_occurrences(self, term: str) -> dict[str, int]:
         """The same for the names, signatures, docstrings and path of each file."""
-        return dict(self._found(self._symbols.get(term, ())))
+        return dict(self._found(self._symbols.get(term, b"")))
 
     def mentioning(self, name: str) -> list[str]:
         """The files with the identifier *name*."""
@@ -105,11 +97,11 @@ class Corpus:
 
     def defining(self, name: str) -> list[str]:
         """The files that define *name*, at any level."""
-        return [path for path, _ in self._found(self._definers.get(name, ()))]
+        return [path for path, _ in self._found(self._definers.get(name, b""))]
 
     def numbers_of(self, term: str) -> Iterable[int]:
         """The numbers of all identifiers that have *term*."""
-        return self._by_term.get(term, ())
+        return memoryview(self._by_term.get(term, b"")).cast("I")
 
     def knows(self, term: str) -> bool:
         """Whether any file has *term*."""
@@ -127,32 +119,30 @@ class Corpus:
         passage = next((p for p in document.passages if p.name == name), None) if document else None
         return self.names_in(path, passage.first, passage.last) if passage else set()
 
-    def positions(self, path: str) -> Mapping[int, Sequence[int]]:
-        """Where in a file each of its identifiers stands, by number; kept for the files that were asked about last."""
-        document = self.documents[path]
-        found = self._positions.pop(document.number, None)
-        if found is None:
-            found = defaultdict[int, list[int]](list)
-            for position, number in enumerate(document.identifiers):
-                found[number].append(position)
-            if len(self._positions) >= _MAX_FILES_WITH_POSITIONS:
-                del self._positions[next(iter(self._positions))]
-        self._positions[document.number] = found
-        return found
+    def _follow_files(self, snapshot: Snapshot) -> None:
+        if self._n_removed > len(self.documents) + _MAX_REMOVED:
+            self._forget()
+        for path in self.documents.keys() - snapshot.files.keys():
+            self._remove(path)
+        for path in snapshot.files:
+            record = snapshot.files.record(path)
+            known = self.documents.get(path)
+            if known is None or known.record is not record:
+                self._remove(path)
+                self._add(path, record, snapshot.files[path], snapshot.text(path) or "")
 
     def _forget(self) -> None:
         self.documents: dict[str, Document] = {}
         self._vocabulary: list[str] = []
         self._numbers = _Numbers(self._vocabulary)
-        self._places: list[array[int]] = []
+        self._places: list[bytearray] = []
         """For each identifier: document, count, document, count ..."""
-        self._by_term: dict[str, array[int]] = {}
-        self._symbols: dict[str, array[int]] = {}
-        self._definers: dict[str, array[int]] = {}
+        self._by_term: dict[str, bytearray] = {}
+        self._symbols: dict[str, bytearray] = {}
+        self._definers: dict[str, bytearray] = {}
         self._paths: list[str | None] = []
         self.lengths: dict[str, int] = {}
         self.symbol_lengths: dict[str, int] = {}
-        self._positions: dict[int, defaultdict[int, list[int]]] = {}
         self._n_removed = 0
 
     def _add(self, path: str, record: Record | None, facts: FileFacts, text: str) -> None:
@@ -163,7 +153,7 @@ class Corpus:
         self.documents[path] = Document(document, record, words, passages)
         self.lengths[path] = len(words)
         for number, count in Counter(words).items():
-            self._places[number].extend((document, count))
+            self._places[number] += _TWO.pack(document, count)
         symbols = Counter(_symbol_terms(path, facts))
         self.symbol_lengths[path] = symbols.total()
         _post(self._symbols, document, symbols)
@@ -172,9 +162,9 @@ class Corpus:
     def _learn_words(self) -> None:
         """Make room for the identifiers that have just been seen for the first time."""
         for number in range(len(self._places), len(self._vocabulary)):
-            self._places.append(array("I"))
+            self._places.append(bytearray())
             for term in terms_of(self._vocabulary[number]):
-                self._by_term.setdefault(term, array("I")).append(number)
+                self._by_term.setdefault(term, bytearray()).extend(_ONE.pack(number))
 
     def _remove(self, path: str) -> None:
         known = self.documents.pop(path, None)
@@ -184,8 +174,8 @@ class Corpus:
         del self.lengths[path], self.symbol_lengths[path]
         self._n_removed += 1
 
-    def _found(self, pairs: Iterable[int]) -> Iterable[tuple[str, int]]:
-        flat = iter(pairs)
+    def _found(self, pairs: bytes | bytearray) -> list[tuple[str, int]]:
+        flat = iter(memoryview(pairs).cast("I"))
         paths = self._paths
         return [(path, count) for document, count in zip(flat, flat, strict=True) if (path := paths[document])]
 
@@ -203,12 +193,12 @@ class _Numbers(dict[str, int]):
         return number
 
 
-def _post(postings: dict[str, array[int]], document: int, counts: Counter[str]) -> None:
+def _post(postings: dict[str, bytearray], document: int, counts: Counter[str]) -> None:
     for term, count in counts.items():
         found = postings.get(term)
         if found is None:
-            found = postings[term] = array("I")
-        found.extend((document, count))
+            found = postings[term] = bytearray()
+        found += _TWO.pack(document, count)
 
 
 def _in_passages(text: str, facts: FileFacts, numbers: _Numbers) -> tuple[array[int], tuple[Passage, ...]]:

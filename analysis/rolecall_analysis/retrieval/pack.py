@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from io import StringIO
 from typing import Literal
 
 from rolecall_analysis.queries import definitions_in, find_definition
@@ -18,7 +18,6 @@ Zoom = Literal["signature", "docstring", "body"]
 
 ZOOMS: tuple[Zoom, ...] = ("signature", "docstring", "body")
 
-_LINE_END = re.compile(r"(?<=\n)|(?<=\r)(?!\n)")
 SHARE_OF_SIGNATURES = 0.3
 """Of the budget, at most this much goes to knowing that more items exist, before any is shown from nearer."""
 LARGEST_SHARE = 0.5
@@ -58,7 +57,7 @@ def pack(
 
     @cache
     def read_lines(path: str) -> list[str]:
-        return list(map(str, _LINE_END.split(snapshot.text(path) or "")))
+        return list(StringIO(snapshot.text(path) or "", newline=""))
 
     packed: list[PackedItem] = []
     for item in items:

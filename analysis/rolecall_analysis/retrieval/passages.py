@@ -41,17 +41,15 @@ def passages_in(corpus: Corpus, query: Iterable[str], paths: Iterable[str]) -> P
 
 
 def _read(corpus: Corpus, path: str, terms_by_number: Mapping[int, list[str]], found: Passages) -> None:
-    where = corpus.positions(path)
-    numbers = where.keys() & terms_by_number.keys()
-    hits = sorted((position, number) for number in numbers for position in where[number])
-    positions = [position for position, _ in hits]
-    for passage in corpus.documents[path].passages:
+    document = corpus.documents[path]
+    positions = [at for at, number in enumerate(document.identifiers) if number in terms_by_number]
+    for passage in document.passages:
         if passage.is_class:
             continue
         place = path, passage.name
         found.lengths[place] = max(passage.last - passage.first, 1)
         first = bisect_left(positions, passage.first)
-        for _, number in hits[first : bisect_left(positions, passage.last, first)]:
-            for term in terms_by_number[number]:
+        for position in positions[first : bisect_left(positions, passage.last, first)]:
+            for term in terms_by_number[document.identifiers[position]]:
                 counts = found.occurrences[term]
                 counts[place] = counts.get(place, 0) + 1
