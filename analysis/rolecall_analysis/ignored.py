@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
@@ -51,8 +51,8 @@ class Rules:
         return next((ignores for ignores, pattern in self.groups if pattern.fullmatch(below)), None)
 
 
-def read_rules(text: str, folder: str = "", way: str = "") -> Rules:
-    """The rules that *text* states, as the ``.gitignore`` of *folder*, or of a folder above the root.
+def read_rules(text: str, folder: str = "") -> Rules:
+    """The rules that *text* states, as the ``.gitignore`` of *folder*.
 
     Lines that are no pattern are passed over.
     """
@@ -69,7 +69,7 @@ def read_rules(text: str, folder: str = "", way: str = "") -> Rules:
             groups.append((ignores, []))
         groups[-1][1].append(expression)
     compiled = [(ignores, re.compile("|".join(found), re.DOTALL)) for ignores, found in reversed(groups)]
-    return Rules(folder, tuple(compiled), tuple(problems), way)
+    return Rules(folder, tuple(compiled), tuple(problems))
 
 
 def _pattern(line: str) -> tuple[bool, str]:
@@ -178,16 +178,25 @@ def governed_by(path: str) -> str:
 
 
 def rules_above(root: Path) -> tuple[Rules, ...]:
-    """What the repository that *root* lies in says of it: ``info/exclude``, and ``.gitignore`` files above."""
+    """What the repository that *root* lies in says of it: ``info/exclude``, and ``.gitignore`` files above.
+
+    None of it counts where *root* itself is left out: who opens such a folder means to see what is in it.
+    """
     top = next((folder for folder in (root, *root.parents) if is_there(folder / ".git")), None)
     if top is None:
         return ()
     inside = root.relative_to(top).parts
-    found = [read_rules(_text(_git_folder(top) / "info" / "exclude"), way="".join(f"{part}/" for part in inside))]
-    for depth in range(len(inside)):
-        text = _text(top.joinpath(*inside[:depth], GITIGNORE))
-        found.append(read_rules(text, way="".join(f"{part}/" for part in inside[depth:])))
-    return tuple(rules for rules in found if rules.groups)
+    found = [(0, read_rules(_text(_git_folder(top) / "info" / "exclude")))]
+    found += [(depth, read_rules(_text(top.joinpath(*inside[:depth], GITIGNORE)))) for depth in range(len(inside))]
+    for end in range(1, len(inside) + 1):
+        verdicts = (rules.verdict(_way(inside[depth:end])) for depth, rules in reversed(found) if depth < end)
+        if next((verdict for verdict in verdicts if verdict is not None), False):
+            return ()
+    return tuple(replace(rules, way=_way(inside[depth:])) for depth, rules in found if rules.groups)
+
+
+def _way(folders: Iterable[str]) -> str:
+    return "".join(f"{folder}/" for folder in folders)
 
 
 def _git_folder(top: Path) -> Path:

@@ -51,6 +51,23 @@ def test_what_lies_in_an_ignored_folder_cannot_be_brought_back(tmp_path: Path) -
     assert found(tmp_path) == {"a.py"}
 
 
+def test_who_opens_a_folder_that_is_left_out_sees_what_is_in_it(tmp_path: Path) -> None:
+    parse_fixture(
+        """
+        #- .gitignore
+        generated/
+        #- generated/pkg/x.py
+        #- venv/.gitignore
+        *
+        #- venv/lib/pkg/y.py
+        """
+    ).write_to(tmp_path)
+    (tmp_path / ".git").mkdir()
+    assert found(tmp_path) == set()
+    assert found(tmp_path / "generated" / "pkg") == {"x.py"}
+    assert found(tmp_path / "venv" / "lib") == {"pkg/y.py"}
+
+
 def test_the_repositorys_own_exclusions_and_the_files_above_an_opened_folder_count(tmp_path: Path) -> None:
     parse_fixture(
         """
@@ -60,7 +77,6 @@ def test_the_repositorys_own_exclusions_and_the_files_above_an_opened_folder_cou
         /app/src/anchored.py
         src/slashed.py
         anywhere.py
-        app/
         #- app/.gitignore
         src/near.py
         #- app/src/mine.py
