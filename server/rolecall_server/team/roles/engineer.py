@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -33,12 +34,13 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     """
     if not request.brief.strip():
         raise BriefMissing("The Engineer needs a brief.", "Say in a sentence what to implement.")
-    test_path, style_path = _tests_to_show(request, desk)
+    test_path, style_path = await asyncio.to_thread(_tests_to_show, request, desk)
     focus = Focus(request.path, request.symbol, test_path=test_path, style_path=style_path, brief=request.brief)
     trials = Trials(desk, (request.path,) if request.path.endswith(".py") else ())
 
     async def try_out(files: Mapping[str, str]) -> TestRun | NotRun:
-        targets = affected_tests(desk.snapshot.with_changes(dict(files)), files)
+        changed = await asyncio.to_thread(desk.snapshot.with_changes, dict(files))
+        targets = await asyncio.to_thread(affected_tests, changed, files)
         if not targets:
             return NotRun("No test reaches the changed files.")
         await trials.without_change(targets)

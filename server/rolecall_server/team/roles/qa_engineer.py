@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
@@ -32,16 +33,17 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         NotFound: the file has no such symbol.
     """
     _check(request, desk)
-    test_path = choose_test_path(desk.workspace, desk.snapshot, request.path)
+    test_path = await asyncio.to_thread(choose_test_path, desk.workspace, desk.snapshot, request.path)
     extends = file_exists(desk.workspace, test_path)
     trials = Trials(desk, (request.path,))
-    existing = tests_of(desk.snapshot, request.path)
+    existing = await asyncio.to_thread(tests_of, desk.snapshot, request.path)
     await trials.without_change(existing)
+    style_path = await asyncio.to_thread(choose_style_example, desk.snapshot, request.path, test_path)
     focus = Focus(
         request.path,
         request.symbol,
         test_path=test_path if extends else "",
-        style_path=choose_style_example(desk.snapshot, request.path, test_path) or "",
+        style_path=style_path or "",
         brief=request.brief,
     )
     task = _task(request, desk, test_path, extends, trials.before)
