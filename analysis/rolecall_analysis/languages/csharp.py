@@ -15,6 +15,7 @@ from rolecall_analysis.languages.handlers import (
     visit_anonymous,
     visit_children,
     visit_name,
+    visit_named_argument,
 )
 from rolecall_analysis.languages.walk import Inside, Scope, Step, Steps, Walk
 
@@ -166,12 +167,6 @@ def _visit_implicit_parameter(walk: Walk, node: Node, scope: Scope) -> Steps:
     return ()
 
 
-def _visit_argument(walk: Walk, node: Node, scope: Scope) -> Steps:
-    """``name: value``: the name is the parameter's."""
-    name = node.child_by_field_name("name")
-    return [(child, scope) for child in node.named_children if child != name]
-
-
 READING = Reading(
     handlers={
         "compilation_unit": _visit_file,
@@ -211,7 +206,7 @@ READING = Reading(
         "from_clause": binds("name"),
         "let_clause": binds_children,
         "type_parameter": binds("name"),
-        "argument": _visit_argument,
+        "argument": visit_named_argument,
         "invocation_expression": calls(),
         "object_creation_expression": calls("type"),
         "member_access_expression": visit_name,

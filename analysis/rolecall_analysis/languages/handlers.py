@@ -184,3 +184,9 @@ def calls(callee: str = "function") -> Handler:
         return [*rest, *((child, scope) for child in children if child != callee_node)]
 
     return visit
+
+
+def visit_named_argument(_walk: Walk, node: Node, scope: Scope) -> Steps:
+    """``name: value``: the name is the parameter's."""
+    name = node.child_by_field_name("name")
+    return [(child, scope) for child in node.named_children if child != name]

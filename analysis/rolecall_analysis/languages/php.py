@@ -14,6 +14,7 @@ from rolecall_analysis.languages.handlers import (
     visit_anonymous,
     visit_children,
     visit_name,
+    visit_named_argument,
 )
 from rolecall_analysis.languages.walk import Inside, Scope, Step, Steps, Walk
 
@@ -167,12 +168,6 @@ def _visit_new(walk: Walk, node: Node, scope: Scope) -> Steps:
     return calls("")(walk, node, scope)
 
 
-def _visit_argument(walk: Walk, node: Node, scope: Scope) -> Steps:
-    """``name: value``: the name is the parameter's."""
-    name = node.child_by_field_name("name")
-    return [(child, scope) for child in node.named_children if child != name]
-
-
 READING = Reading(
     handlers={
         "program": _visit_file,
@@ -206,7 +201,7 @@ READING = Reading(
         "nullsafe_member_call_expression": _visit_member_call,
         "scoped_call_expression": _visit_member_call,
         "object_creation_expression": _visit_new,
-        "argument": _visit_argument,
+        "argument": visit_named_argument,
         "member_access_expression": visit_name,
         "nullsafe_member_access_expression": visit_name,
         "scoped_property_access_expression": visit_name,
