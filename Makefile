@@ -7,6 +7,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rolecall-dev
 UV := .tools/bin/uv
 RUN := $(UV) run --locked --no-sync
 LIBRARY := $(CACHE)/inflection-0.5.1.tar.gz
+TEAM_LIBRARIES := $(CACHE)/team
 BENCH := $(CACHE)/bench
 
 export UV_PYTHON_DOWNLOADS := never
@@ -20,13 +21,14 @@ demo: .venv/ready $(LIBRARY)
 
 test: test-fast test-e2e
 
-test-fast: .venv/ready
+test-fast: .venv/ready system
 	@scripts/check_client.sh
 	$(RUN) pytest tests/analysis tests/server $(ARGS)
 
-test-e2e: .venv/ready $(LIBRARY) system
+test-e2e: .venv/ready $(LIBRARY) $(TEAM_LIBRARIES)/ready system
 	-@scripts/install_code_server.sh >/dev/null
-	ROLECALL_TEST_LIBRARY=$(LIBRARY) $(RUN) pytest tests/e2e -rs $(ARGS)
+	-@scripts/install_helix.sh >/dev/null
+	ROLECALL_TEST_LIBRARY=$(LIBRARY) ROLECALL_TEST_LIBRARIES=$(TEAM_LIBRARIES) $(RUN) pytest tests/e2e -rs $(ARGS)
 
 check: .venv/ready
 	$(RUN) ruff format --check .
@@ -39,11 +41,16 @@ format: .venv/ready
 	$(RUN) ruff format .
 	$(RUN) ruff check --fix .
 
-bench: .venv/ready $(BENCH)/libraries/ready $(BENCH)/anchors/ready
+bench: .venv/ready $(BENCH)/libraries/ready $(BENCH)/anchors/ready $(BENCH)/probing/ready
 	@$(RUN) python benchmarks/run.py
+	@$(RUN) python benchmarks/accepting.py $(BENCH)/libraries/django-5.2.19
 	@$(RUN) python benchmarks/extraction.py $(BENCH)/libraries/django-5.2.19
 	@ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/graph.py $(ARGS)
 	@ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/others.py
+	@$(RUN) python benchmarks/probing.py $(BENCH)/probing
+	@$(RUN) python benchmarks/sandbox.py $(BENCH)/libraries/django-5.2.19
+	@ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/review.py
+	@ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/checks.py
 
 vsix: .venv/ready
 	@scripts/build_vsix.sh
@@ -76,9 +83,21 @@ $(BENCH)/anchors/ready: benchmarks/anchors/requirements.txt | $(UV)
 	-@$(UV) venv --quiet --clear --python "$$(command -v $(PYTHON))" $(@D) && \
 		$(UV) pip install --quiet --python $(@D)/bin/python --requirement $< && touch $@
 
+# The modules for which tests are written without a model, and what measures those tests.
+$(BENCH)/probing/ready: benchmarks/probing.txt | $(UV)
+	@$(UV) venv --quiet --clear --python "$$(command -v $(PYTHON))" $(@D)
+	@$(UV) pip install --quiet --python $(@D)/bin/python --requirement $< && touch $@
+
 # The library of the demo and of the end-to-end tests, as its authors published it.
 $(LIBRARY): scripts/demo_library.txt | $(UV)
 	@mkdir -p $(@D)
 	@.tools/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary inflection \
+		--require-hashes --requirement $< --dest $(@D)
+	@touch $@
+
+# The libraries on which runs of the whole team were recorded.
+$(TEAM_LIBRARIES)/ready: scripts/team_libraries.txt | $(UV)
+	@rm -rf $(@D) && mkdir -p $(@D)
+	@.tools/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary xmltodict,cachetools,isodate \
 		--require-hashes --requirement $< --dest $(@D)
 	@touch $@

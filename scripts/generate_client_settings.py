@@ -77,9 +77,10 @@ def value_type(row: SettingRow) -> str:
         return "one of " + ", ".join(f"`{value}`" for value in row.schema["enum"])
     if "items" in row.schema:
         return f"list of {row.schema['items']['type']}s"
-    bounds = {"minimum": "at least", "exclusiveMinimum": "more than"}
+    bounds = {"minimum": "at least", "exclusiveMinimum": "more than", "maximum": "at most"}
     limits = [f"{words} {row.schema[key]:g}" for key, words in bounds.items() if key in row.schema]
-    return " ".join([row.schema["type"], *limits])
+    kind = row.schema["type"]
+    return " ".join([kind if isinstance(kind, str) else " or ".join(kind), *limits])
 
 
 def main() -> int:

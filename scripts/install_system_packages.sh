@@ -1,21 +1,35 @@
 #!/usr/bin/env bash
 # Installs what some tests need of the system: as root on Debian or Ubuntu. Elsewhere it names what is missing.
 #
-# It never fails for a missing package: a test that needs one is left out and says so.
+# It never fails for a missing package: a test that needs one says so.
 set -euo pipefail
 
 packages=(
+    bubblewrap        # confines the tests that Rolecall runs
     chromium          # drives VS Code in the smoke test
     fonts-dejavu-core # letters in its screenshots
     fonts-liberation
     build-essential   # code-server's native modules are compiled
     libkrb5-dev
     pkg-config
+    neovim # the editors that the live tests drive
+    emacs-nox
+    tmux       # a terminal for Helix
 )
 
 if ! command -v dpkg-query >/dev/null; then
     command -v chromium >/dev/null || echo "not Debian or Ubuntu: install the equivalents of ${packages[*]} yourself"
     exit 0
+fi
+
+# A new machine knows no package before its first update.
+if [ "$(id -u)" -eq 0 ] && ! apt-cache policy emacs-nox 2>/dev/null | grep --quiet Candidate; then
+    apt-get update >/dev/null 2>&1 || true
+fi
+
+# Eglot is part of Emacs from version 29 on.
+if apt-cache policy emacs-nox | grep --quiet 'Candidate: 1:28'; then
+    packages+=(elpa-eglot)
 fi
 
 missing=()

@@ -1,7 +1,8 @@
 """At the end of every run: what was left out, and why. With ``CI=true`` anything left out fails the run.
 
-And at its beginning: signals are heard, whatever started us. A shell that runs something in the background has it
-ignore interrupts, `nohup` the end of the terminal; children inherit that, and nothing could be shown about either.
+And at its beginning: no model server of this machine is looked for, and signals are heard, whatever started us. A
+shell that runs something in the background has it ignore interrupts, `nohup` the end of the terminal; children inherit
+that, and nothing could be shown about either.
 """
 
 from __future__ import annotations
@@ -10,9 +11,15 @@ import os
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
+"""Whether something is right does not depend on what else the machine is doing; speed is measured by benchmarks."""
 
 
 def pytest_configure() -> None:
+    os.environ.setdefault("ROLECALL_PROBE_LOCAL", "false")  # nobody's model is used for tests unasked
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP"):

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from rolecall_analysis.foreign import foreign_meaning, is_foreign
-from rolecall_analysis.modules import exists, find_module, join_location
+from rolecall_analysis.modules import exists, find_module, find_sibling, join_location
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts, Import, Position
 
@@ -37,6 +37,17 @@ def import_targets(snapshot: Snapshot, path: str, imported: Import) -> tuple[Tar
     if imported.name is None or imported.is_star:
         return (Module(location),)
     return module_members(snapshot, [(location, imported.name)])
+
+
+def sibling_targets(snapshot: Snapshot, path: str, imported: Import) -> tuple[Target, ...]:
+    """What an absolute import inside a package stands for if the file is run as a script, and in no other way."""
+    if is_foreign(path) or imported.level or imported.is_star:
+        return ()
+    name = imported.module if imported.name is not None or imported.alias else imported.bound_name
+    location = find_sibling(snapshot.modules, path, name)
+    if location is None:
+        return ()
+    return (Module(location),) if imported.name is None else module_members(snapshot, [(location, imported.name)])
 
 
 def module_members(snapshot: Snapshot, wanted: Iterable[tuple[str, str]]) -> tuple[Target, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Iterator
 from functools import lru_cache
@@ -16,6 +17,10 @@ from rolecall_analysis.values import Problem
 
 GENERATED_SUFFIXES = (".min.js", ".min.mjs", ".bundle.js")
 """Scripts that tools pressed together: their facts would cost more than they tell."""
+
+
+_RELATIVE = re.compile(r"[^/\\:.][^/\\:]*(?:/[^/\\:.][^/\\:]*)*")
+"""A path that plainly leads downwards on every system; others are taken apart."""
 
 
 class Stamp(Struct, frozen=True, array_like=True, gc=False):
@@ -87,7 +92,7 @@ def source_file(path: str, ignored: Ignored) -> SourceFile | None:
     if rules is None or is_ignored(path, rules):
         return None
     try:
-        status = (ignored.root / path).lstat()
+        status = os.lstat(f"{os.fspath(ignored.root)}/{path}")
     except OSError:
         return None
     return SourceFile(path, stamp_of(status)) if stat.S_ISREG(status.st_mode) else None
@@ -104,6 +109,8 @@ def _is_below(path: str) -> bool:
     """Whether *path* stays below the root it is relative to."""
     if not path or "\0" in path or not _is_text(path):
         return False
+    if _RELATIVE.fullmatch(path):
+        return True
     location = PurePath(path)
     return not location.anchor and ".." not in location.parts
 

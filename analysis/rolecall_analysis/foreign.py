@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from rolecall_analysis.languages.code import Code, code_of
+from rolecall_analysis.languages.code import Meaning as ForeignMeaning
 from rolecall_analysis.languages.imports import imported_files
-from rolecall_analysis.languages.links import Code, code_of, targets
-from rolecall_analysis.languages.links import Meaning as ForeignMeaning
+from rolecall_analysis.languages.links import targets
 from rolecall_analysis.languages.table import family_of
 from rolecall_analysis.modules import SOURCE_SUFFIXES
 from rolecall_analysis.snapshot import Snapshot

@@ -14,12 +14,12 @@ from rolecall_analysis.extraction import Followed, follow
 from rolecall_analysis.folder import SourceFile, folders_above, holds_folder, is_source, source_file, source_files
 from rolecall_analysis.ignored import Ignored, governed_by
 from rolecall_analysis.mentions import Mentions
-from rolecall_analysis.packed import mentioned_names, unpack
-from rolecall_analysis.reading import Entry, Reading, is_current, read_files
+from rolecall_analysis.packed import mentioned_names, pack, unpack
+from rolecall_analysis.reading import Entry, Reading, digest_of, is_current, read_files
 from rolecall_analysis.records import Record
 from rolecall_analysis.saved import SavedFacts
 from rolecall_analysis.snapshot import Snapshot
-from rolecall_analysis.text import Edit, apply_edits
+from rolecall_analysis.text import Edit, apply_edits, decode
 from rolecall_analysis.values import Problem
 from rolecall_analysis.workers import Batch, Workers
 
@@ -121,10 +121,11 @@ class Index:
         """
         started_at = self._now()
         told = set(paths)
-        if any(not is_source(path) or governed_by(path) != path for path in told):
+        governed = set(map(governed_by, told))
+        if not governed <= told or not all(map(is_source, told)):
             self._ignored = Ignored(self.root)  # its rules may be others now
         ignored = self._ignored
-        found, gone = self._files_among(told, ignored)
+        found, gone = self._files_among(told | governed, ignored)
         self._update(found, started_at)
         self._put([Reading(path, None) for path in gone], started_at)
         self._link()
@@ -225,6 +226,8 @@ class Index:
         changed: list[tuple[SourceFile, bytes]] = []
         for path, file in found.items():
             entry = self._known[path][0] if path in self._known else None
+            if path in self._documents and (entry is None or entry.stamp != file.stamp):
+                entry = self._as_in_the_editor(path) or entry
             if entry is not None and is_current(entry, file.stamp):
                 current.append(Reading(path, entry))
             else:
@@ -241,6 +244,20 @@ class Index:
                     self._save()
                 if is_cancelled():
                     break
+
+    def _as_in_the_editor(self, path: str) -> Entry | None:
+        """What is known of an open document, to be kept if that is what has been saved: it is read already."""
+        with self._lock:
+            document, record = self._documents.get(path), self._snapshot.files.record(path)
+            if document is None or record is None or record.text is not document.text:
+                return None
+            content = document.text.encode("utf-8", "surrogatepass")
+            if decode(content) != (document.text, None):
+                return None
+            facts = self._snapshot.files[path]
+            entry = Entry(None, digest_of(content), record.packed or pack(facts), bool(facts.problems), 0)
+            self._known[path] = entry, Record(entry.packed)
+            return entry
 
     def _read(self, files: Sequence[tuple[SourceFile, bytes]]) -> Generator[list[Reading]]:
         """What is in the files, each given with the digest that is known of it."""
@@ -352,7 +369,7 @@ class Index:
         found: dict[str, SourceFile] = {}
         maybe_gone: set[str] = set()
         folders: set[str] = set()
-        for path in paths | set(map(governed_by, paths)):
+        for path in paths:
             file = source_file(path, ignored) if is_source(path) else None
             if file is not None:
                 found[path] = file

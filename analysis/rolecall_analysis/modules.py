@@ -89,6 +89,18 @@ def find_module(tree: ModuleTree, importer: str, module: str, level: int = 0) ->
     return None
 
 
+def find_sibling(tree: ModuleTree, importer: str, module: str) -> str | None:
+    """The location beside *importer*, inside a package, that ``import module`` means if it is run as a script.
+
+    None where `find_module` has an answer, or the standard library.
+    """
+    folder = split_location(importer)[0]
+    if not is_package(tree, folder) or module.partition(".")[0] in sys.stdlib_module_names:
+        return None
+    location = join_location(folder, module)
+    return location if exists(tree, location) and find_module(tree, importer, module) is None else None
+
+
 def module_names(tree: ModuleTree, path: str) -> tuple[str, ...]:
     """The dotted names by which the file *path* can be imported, the usual one first."""
     location = location_of(path)

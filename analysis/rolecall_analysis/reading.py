@@ -52,6 +52,11 @@ def is_current(entry: Entry, stamp: Stamp) -> bool:
     return max(stamp.modified_ns, stamp.changed_ns) + SETTLED_NS < entry.read_at_ns
 
 
+def digest_of(content: bytes) -> bytes:
+    """By what the content of a file is recognised."""
+    return hashlib.blake2b(content, digest_size=16).digest()
+
+
 def read_files(root: Path, files: Sequence[tuple[str, bytes]]) -> list[Reading]:
     """What the files are now; each comes with the digest of the content that is known, or an empty one."""
     return [read_file(root, path, digest) for path, digest in files]
@@ -68,7 +73,7 @@ def read_file(root: Path, path: str, known_digest: bytes = b"") -> Reading:
     if found is None:
         return Reading(path, None)
     content, stamp = found
-    digest = hashlib.blake2b(content, digest_size=16).digest()
+    digest = digest_of(content)
     if digest == known_digest:
         return Reading(path, Entry(stamp, digest, b"", False, read_at_ns), is_same=True)
     text, what = decode(content)

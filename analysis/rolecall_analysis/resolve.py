@@ -15,6 +15,7 @@ from rolecall_analysis.exports import (
     in_force,
     module_members,
     offers,
+    sibling_targets,
     star_sources,
 )
 from rolecall_analysis.foreign import foreign_meaning, is_foreign
@@ -290,6 +291,9 @@ def _bound(
             found.extend(imported_module(snapshot, facts, imported))
         else:
             found.extend(import_targets(snapshot, facts.path, imported))
+    if not found:
+        siblings = [target for imported in imports for target in sibling_targets(snapshot, facts.path, imported)]
+        return Meaning(tuple(siblings), not siblings, "import")
     return Meaning(tuple(dict.fromkeys(found)), True, "name in scope" if definitions else "import")
 
 

@@ -68,6 +68,8 @@ def encode(text: str) -> bytes:
 def decode(content: bytes) -> tuple[str, str | None]:
     """A Python file's text without its byte order mark, by its encoding cookie, and what was wrong with it."""
     try:
+        if not any(b"coding" in line for line in content.split(b"\n", 2)[:2]):
+            return content.decode().removeprefix(_BOM), None
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)
         return content.decode(encoding).removeprefix(_BOM), None
     except (SyntaxError, LookupError, ValueError):

@@ -12,7 +12,8 @@ import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn } from 
 import type { LanguageClientOptions, StaticFeature } from "vscode-languageclient/node";
 
 import type { Launch } from "./interpreter.ts";
-import { EXPERIMENTAL_CAPABILITIES, InputRequest, RunNotification, SERVER_COMMANDS } from "./protocol.ts";
+import { serveModels } from "./models.ts";
+import { EXPERIMENTAL_CAPABILITIES, InputRequest, RunNotification, SERVER_COMMANDS, UsageRequest } from "./protocol.ts";
 
 const START_TIMEOUT_MS = 60_000;
 const LAST_WORDS_TIMEOUT_MS = 1_000;
@@ -28,8 +29,8 @@ export interface RunningServer {
 
 /** What is heard of the server while it runs. */
 export interface Listener {
-  /** A run began or ended; so many are at work now. */
-  onRun(runsAtWork: number): void;
+  /** A run began or ended; so many are at work now, and so much was used today. */
+  onRun(runsAtWork: number, usage: string): void;
   /** It ended without being asked to; called at most once. */
   onCrash(down: ServerDown): void;
 }
@@ -71,14 +72,16 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
     const text = await window.showInputBox({ prompt, value: value ?? "", ignoreFocusOut: true }, token);
     return { text: text ?? null };
   });
+  serveModels(client);
   const runsAtWork = new Set<string>();
-  client.onNotification(RunNotification, ({ runId, state }) => {
+  client.onNotification(RunNotification, async ({ runId, state }) => {
     if (state === "started") {
       runsAtWork.add(runId);
     } else {
       runsAtWork.delete(runId);
     }
-    listener.onRun(runsAtWork.size);
+    const usage = await client.sendRequest(UsageRequest, {}).catch(() => ({ text: "" }));
+    listener.onRun(runsAtWork.size, usage.text);
   });
 
   const deadline = setTimeout(() => child.kill(), START_TIMEOUT_MS);

@@ -8,6 +8,7 @@ import { ServerDown, startServer } from "./client.ts";
 import type { RunningServer } from "./client.ts";
 import { findInterpreter, launchServer } from "./interpreter.ts";
 import type { Launch } from "./interpreter.ts";
+import { StatusRequest } from "./protocol.ts";
 import type { Status } from "./status.ts";
 
 const CRASHES_ALLOWED = 4;
@@ -38,13 +39,22 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
     status.show({ kind: "starting" });
     const launch = await chooseLaunch(extensionPath);
     let ready = "";
+    let isWorking = false;
     const server = await startServer(launch, log, {
-      onRun: (runsAtWork) =>
-        status.show(runsAtWork > 0 ? { kind: "working" } : { kind: "ready", detail: ready }),
+      onRun: (runsAtWork, usage) => {
+        isWorking = runsAtWork > 0;
+        status.show(isWorking ? { kind: "working" } : { kind: "ready", detail: usage || ready });
+      },
       onCrash,
     });
     ready = `${server.version} on ${launch.path}`.trim();
     status.show({ kind: "ready", detail: ready });
+    void server.client.sendRequest(StatusRequest, {}).then(({ model }) => {
+      ready = `${ready}, ${model.label ?? "without a model"}`;
+      if (!isWorking) {
+        status.show({ kind: "ready", detail: ready });
+      }
+    }, (error: unknown) => log.warn(`rolecall/status: ${String(error)}`));
     return server;
   }
 

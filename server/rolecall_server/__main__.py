@@ -2,10 +2,34 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import sys
+from collections.abc import Callable
+from pkgutil import resolve_name
 
 from rolecall_server.cli.arguments import parser
+
+_FOR_EDITORS = (
+    "rolecall serve speaks the Language Server Protocol over standard input and output: it is for editors to start. "
+    "Ctrl+C ends it; `rolecall --help` lists what can be done here."
+)
+
+_COMMANDS = {
+    "tests": "work:work",
+    "implement": "work:work",
+    "run": "run:run_team",
+    "resume": "run:run_team",
+    "graph": "graph:run_graph",
+    "rank": "rank:run_rank",
+    "review": "review:run_review",
+    "log": "log:run_log",
+    "undo": "undo:run_undo",
+    "documents": "documents:run_documents",
+    "usage": "usage:run_usage",
+    "doctor": "doctor:run_doctor",
+}
+"""Where each command is carried out, below `cli`; imported when it is called, so that others start sooner."""
 
 
 def main() -> int:
@@ -16,6 +40,8 @@ def main() -> int:
         parser().print_help()
         return 2
     if command in (None, "serve"):
+        if sys.stdin.isatty():
+            print(_FOR_EDITORS, file=sys.stderr)
         from rolecall_server.lsp.stdio import serve
 
         return serve()
@@ -24,13 +50,7 @@ def main() -> int:
         from rolecall_server.lsp.headless import HeadlessEditor
 
         return run_demo(arguments, HeadlessEditor)
-    if command == "graph":
-        from rolecall_server.cli.graph import run_graph as carry_out
-    elif command == "rank":
-        from rolecall_server.cli.rank import run_rank as carry_out
-    else:
-        from rolecall_server.cli.work import work as carry_out
-
+    carry_out: Callable[[argparse.Namespace], int] = resolve_name(f"rolecall_server.cli.{_COMMANDS[command]}")
     try:
         return carry_out(arguments)
     except BrokenPipeError:  # whoever reads our output has seen enough, as in `rolecall ... | head`

@@ -6,10 +6,19 @@
     ├── UserMustAct               the developer changes something, then asks again
     │   ├── NoModelConfigured     no setting, variable or recording names a model
     │   ├── KeyRefused            the endpoint refused the API key
+    │   ├── ModelWithheld         the editor's model may not be asked
     │   ├── UnknownModel          the endpoint does not know the model, or a choice is needed
-    │   ├── RequestRefused        the endpoint refused the request itself (too long, not allowed)
+    │   ├── RequestRefused        the endpoint refused the request itself
+    │   │   └── ContextOverflow   it is longer than the model's context: show it less
+    │   ├── BudgetSpent           a limit on tokens, calls or time is reached
     │   ├── FileRefused           a file Rolecall will not read or change, and why
+    │   ├── DocumentRefused       a document that cannot be read back after an edit by hand
+    │   ├── DocumentUnusable      a document of the team that nobody can build on, and why
+    │   ├── RunPaused             a run of the team that waits, and for what
     │   ├── BriefMissing          a role was asked to work without being told on what
+    │   ├── EditRefused           the editor did not make an edit it was asked to make
+    │   ├── CodeNotRun            what was asked for needs the repository's code to run, and it cannot
+    │   ├── NothingToTest         no call of the code was found that a test could hold it to
     │   ├── HunkStale             the text a hunk was made for has changed under it
     │   └── NotFound              a run, proposal or hunk that does not exist (any more)
     ├── ProviderUnavailable       the endpoint, its network or its quota: wait, or try another
@@ -19,7 +28,9 @@
     ├── ReplyUnusable             the model answered, but not with something to build on
     │   ├── ReplyMalformed        not a chat completion at all: HTML, broken JSON, no choices
     │   ├── ReplyCut              the stream ended, or the length ran out, before the answer did
+    │   ├── ReplyRepeats          the model said the same over and over, and was stopped
     │   ├── ReplyRefused          the model or a filter declined
+    │   ├── ReplyMisshapen        not in the shape that was asked for, after asking again
     │   ├── NoUsableEdit          no edit that matches the files, after asking again
     │   └── ReplayMiss            the recording holds no answer to this conversation
     └── StoreUnavailable          the database of runs and proposals cannot be opened
@@ -73,16 +84,58 @@ class UnknownModel(UserMustAct):
     """The endpoint does not know the model, or offers several and none was named."""
 
 
+class ModelWithheld(UserMustAct):
+    """The developer, or the editor on their behalf, did not let Rolecall ask one of the editor's models."""
+
+
 class RequestRefused(UserMustAct):
-    """The endpoint refused the request itself: too long, or not allowed."""
+    """The endpoint refused the request itself: it is too long, or holds what is not allowed."""
+
+
+class ContextOverflow(RequestRefused):
+    """The request is longer than the model's context; one that shows less may pass."""
+
+
+class BudgetSpent(UserMustAct):
+    """A limit on tokens, calls or time is reached, or the next call might pass it."""
+
+    next_step = "Raise the limit among the settings `rolecall.budget`, or run the command on something smaller."
 
 
 class FileRefused(UserMustAct):
     """A file Rolecall will not read or change."""
 
 
+class DocumentRefused(UserMustAct):
+    """A document that cannot be read back after an edit by hand."""
+
+    next_step = "Correct those lines and take it again; what is stored is unchanged."
+
+
 class BriefMissing(UserMustAct):
     """A role was asked to work without being told on what."""
+
+
+class DocumentUnusable(UserMustAct):
+    """A document of the team on which nobody can build."""
+
+
+class RunPaused(UserMustAct):
+    """A run of the team that waits for the developer."""
+
+
+class EditRefused(UserMustAct):
+    """The editor did not make an edit that it was asked to make."""
+
+
+class CodeNotRun(UserMustAct):
+    """What was asked for needs the repository's code to run, and it cannot."""
+
+
+class NothingToTest(UserMustAct):
+    """No call of the code was found that a test could hold it to."""
+
+    next_step = "Name a model, which can write tests that need more than arguments."
 
 
 class HunkStale(UserMustAct):
@@ -128,9 +181,29 @@ class ReplyMalformed(ReplyUnusable):
 class ReplyCut(ReplyUnusable):
     """The stream ended, or the length ran out, before the answer did."""
 
+    def __init__(self, what: str, next_step: str | None = None, *, said: str = "") -> None:
+        super().__init__(what, next_step)
+        self.said = said
+        """What came, where the length alone ended it: it can be continued."""
+
+
+class ReplyRepeats(ReplyUnusable):
+    """The model said the same over and over, and was stopped."""
+
+    next_step = "Run the command again, raise the model's temperature, or choose a more capable model."
+
 
 class ReplyRefused(ReplyUnusable):
     """The model or a content filter declined."""
+
+
+class ReplyMisshapen(ReplyUnusable):
+    """The answer has not the shape that was asked for, even after asking again for what was wrong."""
+
+    def __init__(self, what: str, next_step: str | None = None, *, said: str = "") -> None:
+        super().__init__(what, next_step)
+        self.said = said
+        """The model's last words, as they came."""
 
 
 class NoUsableEdit(ReplyUnusable):

@@ -58,8 +58,97 @@ class ModelSettings(_Group):
         scope="machine",
         environment="ROLECALL_REPLAY",
     )
+    probe_local: bool = _setting(
+        True,
+        "Where no model is named and the editor has none: use a model server on this machine (Ollama, LM Studio, "
+        "llama.cpp, vLLM at their usual ports).",
+        scope="machine",
+        environment="ROLECALL_PROBE_LOCAL",
+    )
+    temperature: float | None = _setting(
+        None, "How freely the model chooses its words. Not set: as the endpoint has it.", ge=0, le=2
+    )
+    top_p: float | None = _setting(
+        None, "The share of likely words the model chooses from. Not set: as the endpoint has it.", gt=0, le=1
+    )
+    seed: int | None = _setting(None, "The same seed brings the same reply, where the endpoint heeds it.")
     timeout_seconds: float = _setting(600.0, "How long one reply may take, from request to last word.", gt=0)
     context_tokens: int = _setting(16_000, "How many tokens of your repository a role may be shown.", ge=500)
+    reply_tokens: int = _setting(32_000, "How many tokens one reply may have, hidden reasoning included.", ge=100)
+    tools: bool = _setting(
+        True,
+        "Let the Engineer and the QA Engineer look things up while they work: definitions, callers, a search, a test "
+        "run. Off: they know what they are shown.",
+    )
+    prompt_price: float = _setting(
+        0.0, "What a million tokens of a prompt cost, in your currency. 0: not known, or free.", ge=0
+    )
+    completion_price: float = _setting(
+        0.0, "What a million tokens of a reply cost, in your currency. 0: not known, or free.", ge=0
+    )
+
+
+class RoleSettings(_Group):
+    """What is different for one role; what is not given is as in `rolecall.model`."""
+
+    model: str | None = Field(default=None, description="The model's name, at the same endpoint.")
+    temperature: float | None = Field(default=None, ge=0, le=2)
+    top_p: float | None = Field(default=None, gt=0, le=1)
+    seed: int | None = None
+    reply_tokens: int | None = Field(default=None, ge=100)
+    prompt_price: float | None = Field(default=None, ge=0)
+    completion_price: float | None = Field(default=None, ge=0)
+
+
+_OF_A_ROLE = (
+    "its own `model`, with its `promptPrice` and `completionPrice`, its `temperature`, `topP`, `seed` or "
+    '`replyTokens`, such as `{"temperature": 0.2}`.'
+)
+
+
+class RolesSettings(_Group):
+    """What model answers for a role, and how."""
+
+    product_manager: RoleSettings = _setting(RoleSettings(), f"The Product Manager: {_OF_A_ROLE}", scope="machine")
+    architect: RoleSettings = _setting(RoleSettings(), f"The Architect: {_OF_A_ROLE}", scope="machine")
+    project_manager: RoleSettings = _setting(RoleSettings(), f"The Project Manager: {_OF_A_ROLE}", scope="machine")
+    engineer: RoleSettings = _setting(RoleSettings(), f"The Engineer: {_OF_A_ROLE}", scope="machine")
+    qa_engineer: RoleSettings = _setting(RoleSettings(), f"The QA Engineer: {_OF_A_ROLE}", scope="machine")
+    reviewer: RoleSettings = _setting(RoleSettings(), f"The Reviewer: {_OF_A_ROLE}", scope="machine")
+
+
+class BudgetSettings(_Group):
+    """What a model may cost you; at a limit Rolecall stops and asks. 0 is no limit."""
+
+    tokens_per_run: int = _setting(400_000, "Tokens that one run may use, sent and received. 0: no limit.", ge=0)
+    calls_per_run: int = _setting(40, "Model calls that one run may make. 0: no limit.", ge=0)
+    seconds_per_run: int = _setting(3600, "How long one run may keep asking a model. 0: no limit.", ge=0)
+    tokens_per_day: int = _setting(0, "Tokens that all runs of a day may use, UTC. 0: no limit.", ge=0)
+    money_per_run: float = _setting(
+        0.0, "What one run may cost, by `rolecall.model.promptPrice` and `completionPrice`. 0: no limit.", ge=0
+    )
+    money_per_day: float = _setting(0.0, "What all runs of a day may cost, UTC. 0: no limit.", ge=0)
+
+
+class ContextSettings(_Group):
+    """What a model is shown beside the code."""
+
+    house_rules: Literal["committed", "always", "off"] = _setting(
+        "committed",
+        "Show roles the rules in `.rolecall/rules.md`, `AGENTS.md` and `CLAUDE.md`, and each role its own in "
+        "`.rolecall/rules/`: as they were committed (its own also as you accepted them), whatever lies there, or not "
+        "at all.",
+        scope="machine",
+    )
+
+
+class TeamSettings(_Group):
+    """How the whole team works on a brief."""
+
+    at_once: int = _setting(4, "How many roles and tasks may be at work at the same time.", ge=1)
+    question_seconds: float = _setting(
+        300.0, "How long a run waits for you to answer a question; then what was recommended holds.", ge=0
+    )
 
 
 class TestSettings(_Group):
@@ -80,6 +169,19 @@ class TestSettings(_Group):
         scope="machine",
     )
     timeout_seconds: float = _setting(120.0, "How long one run of the tests may take.", gt=0)
+    worth_seconds: float = _setting(
+        30.0,
+        "How long new tests are tried on faults put into the code, one at a time, to see which are worth keeping; as "
+        "long again at most for tests that a model adds for faults that went unnoticed. 0: not at all.",
+        environment="ROLECALL_WORTH_SECONDS",
+        ge=0,
+    )
+    confinement: Literal["required", "off"] = _setting(
+        "required",
+        "Whether tests run only where they can be confined: without network, without your home directory, with "
+        "limits on memory and processes. That needs Linux and bubblewrap. `off`: they run on a copy, as you.",
+        scope="machine",
+    )
 
 
 class NavigationSettings(_Group):
@@ -102,6 +204,38 @@ class NavigationSettings(_Group):
     )
 
 
+class ReviewSettings(_Group):
+    """How proposals, and what became of them, are shown in the text."""
+
+    code_lens: bool = _setting(
+        True,
+        "Show *accept*, *reject* and *diff* above each proposed hunk, and *what the model was told* above the first of "
+        "a proposal, where the editor draws code lenses.",
+    )
+    test_lens: bool = _setting(
+        False,
+        "Show *generate tests* above functions and classes that no test calls, where the editor draws code lenses.",
+    )
+    trace: Literal["off", "hover", "hoverAndLens"] = _setting(
+        "hover", "Say where an accepted line came from: not at all, when you point at it, or also in a code lens."
+    )
+
+    @property
+    def hover(self) -> bool:
+        """Whether pointing at an accepted line says where it came from."""
+        return self.trace != "off"
+
+    @property
+    def trace_lens(self) -> bool:
+        """Whether a code lens says it too."""
+        return self.trace == "hoverAndLens"
+
+    @property
+    def lenses(self) -> bool:
+        """Whether there is any code lens."""
+        return self.code_lens or self.trace_lens or self.test_lens
+
+
 class ServerSettings(_Group):
     """How the VS Code client starts the server; other editors start it themselves."""
 
@@ -121,9 +255,24 @@ class Settings(_Group):
     """Everything that can be set, complete."""
 
     model: ModelSettings = ModelSettings()
+    roles: RolesSettings = RolesSettings()
+    budget: BudgetSettings = BudgetSettings()
+    context: ContextSettings = ContextSettings()
+    team: TeamSettings = TeamSettings()
     tests: TestSettings = TestSettings()
     navigation: NavigationSettings = NavigationSettings()
+    review: ReviewSettings = ReviewSettings()
     server: ServerSettings = ServerSettings()
+
+    def of_role(self, role: str) -> RoleSettings:
+        """What is different for *role* (``qa_engineer``)."""
+        return cast("RoleSettings", getattr(self.roles, role, RoleSettings()))
+
+    def for_role(self, role: str) -> Settings:
+        """These settings with what is different for *role* in their place."""
+        given = self.of_role(role).model_dump(exclude_none=True)
+        named = {"name": given.pop("model")} if given.get("model") else {}
+        return self.model_copy(update={"model": self.model.model_copy(update={**given, **named})})
 
 
 @dataclass(frozen=True)
@@ -151,17 +300,28 @@ def setting_rows() -> Iterator[SettingRow]:
         for field in group.annotation.model_fields.values():
             schema = properties[field.alias]
             extra = cast("dict[str, JsonValue]", field.json_schema_extra)
-            value_schema = {
-                key: schema[key] for key in ("type", "items", "enum", "minimum", "exclusiveMinimum") if key in schema
-            }
             yield SettingRow(
                 key=f"rolecall.{group_name}.{field.alias}",
-                default=schema["default"],
+                default={} if "$ref" in schema else schema["default"],
                 description=field.description or "",
                 scope="machine" if extra["scope"] == "machine" else "resource",
                 environment=str(extra["environment"]),
-                schema=value_schema,
+                schema=_value_schema(schema),
             )
+
+
+_KEPT = ("type", "items", "enum", "minimum", "maximum", "exclusiveMinimum")
+
+
+def _value_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The part of a property's schema that clients use."""
+    if "$ref" in schema:
+        return {"type": "object"}
+    branches = [branch for branch in schema.get("anyOf", ()) if branch["type"] != "null"]
+    if not branches:
+        return {key: schema[key] for key in _KEPT if key in schema}
+    (branch,) = branches
+    return {**_value_schema(branch), "type": [branch["type"], "null"]}
 
 
 def read_settings(options: object, environ: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
@@ -174,7 +334,7 @@ def read_settings(options: object, environ: Mapping[str, str]) -> tuple[Settings
     given: dict[str, Any] = {}
     for row in setting_rows():
         _, group_name, name = row.key.split(".")
-        value = _option(options, group_name, name)
+        value = _given(_given(options, group_name), name)
         if value in (None, "") and row.environment and environ.get(row.environment):
             value = environ[row.environment]
         if value is not None:
@@ -189,6 +349,5 @@ def read_settings(options: object, environ: Mapping[str, str]) -> tuple[Settings
                     problems.append(f"rolecall.{group_name}.{name}: {detail['msg']}; the default is used.")
 
 
-def _option(options: object, group_name: str, name: str) -> Any:
-    group: Any = options.get(group_name) if isinstance(options, Mapping) else None  # pyright: ignore
-    return group.get(name) if isinstance(group, Mapping) else None  # pyright: ignore
+def _given(options: object, name: str) -> Any:
+    return cast("Mapping[str, Any]", options).get(name) if isinstance(options, Mapping) else None

@@ -5,20 +5,47 @@ Nothing here writes. Paths between modules are relative to the root, with ``/`` 
 
 from __future__ import annotations
 
+import codecs
 import hashlib
+import io
+import os
 import re
+import stat
+import unicodedata
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
+from rolecall_analysis import is_python
+from rolecall_analysis.ignored import read_rules
 from rolecall_server.errors import FileRefused
 
 MAX_FILE_BYTES = 2_000_000
 """Larger files are refused: no model reads one, and a diff of one helps nobody."""
 
 BOM = "\ufeff"
+UTF_8 = "utf-8"
 
+_MARKED = {codecs.BOM_UTF8: UTF_8, codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
+"""The encodings that a byte order mark at the beginning of a file announces."""
+
+_COOKIE = re.compile(rb"(?:[ \t\f]*(?:#[^\r\n]*)?(?:\r\n?|\n))?[ \t\f]*#[^\r\n]*?coding[:=][ \t]*([-\w.]+)")
+"""A comment on the first line, or on the second below a blank line or a comment, that names a Python file's encoding.
+
+Source: PEP 263.
+"""
+
+PRIVACY_FILES = (".aiignore", ".rolecallignore")
+"""At the root of a repository, in the form of a ``.gitignore``: what no model is shown."""
+
+
+_UNPORTABLE = re.compile(r"[\x00-\x1f\x7f\\/:*?\"<>|]|[. ]$|^ |^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
+"""What Windows reads as something else than a part of a name, or drops."""
+
+_ASCII_SEPARATORS = "\v\f\x1c\x1d\x1e"
+"""Where ``str.splitlines`` ends lines, and editors do not."""
 
 _ROOT_MARKERS = (".git", "pyproject.toml", "setup.py", "setup.cfg")
 
@@ -41,17 +68,19 @@ class TextFile:
     text: str
     """Without the byte order mark."""
     has_bom: bool = False
-
-
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
+    encoding: str = UTF_8
+    """What its bytes are in, by its byte order mark or its first lines."""
 
 
 def split_lines(text: str) -> list[str]:
     """The lines of *text* with their endings, split where editors do: ``\\n``, ``\\r\\n`` and ``\\r`` only.
 
-    ``str.splitlines`` also splits at form feeds and Unicode separators, which would shift every line after one.
+    ``str.splitlines`` is the faster one, but also splits at form feeds and Unicode separators, which would shift every
+    line after one.
     """
-    return _LINE.findall(text)
+    if text.isascii() and not any(separator in text for separator in _ASCII_SEPARATORS):
+        return text.splitlines(keepends=True)
+    return list(io.StringIO(text, newline=""))
 
 
 def sha256(text: str) -> str:
@@ -84,12 +113,13 @@ def resolve(path: Path) -> Path:
         FileRefused: there can be no such path, its links go in a circle, or it may not be looked at.
     """
     try:
-        resolved = path.resolve()
-        resolved.exists()  # says what `resolve` passes over: a name that is too long, a folder that is closed
-    except (OSError, RuntimeError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is no path, or its links go in a circle"
+        resolved = os.path.realpath(path)
+        with suppress(FileNotFoundError, NotADirectoryError):
+            os.stat(resolved)  # noqa: PTH116 - says what `realpath` passes over: links in a circle, a closed folder
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is no path"
         raise FileRefused(f"{str(path)!r} cannot be looked at: {why}.", "Name another file.") from None
-    return resolved
+    return Path(resolved)
 
 
 def relative_path(workspace: Workspace, path: Path) -> str:
@@ -98,15 +128,22 @@ def relative_path(workspace: Workspace, path: Path) -> str:
     Raises:
         FileRefused: it lies outside the workspace, or there can be no such path.
     """
+    return _resolve_inside(workspace, path).relative_to(workspace.root).as_posix()
+
+
+def _resolve_inside(workspace: Workspace, path: Path) -> Path:
+    """*path* with links followed; one that is not absolute counts from the root.
+
+    Raises:
+        FileRefused: it lies outside the workspace, or there can be no such path.
+    """
     resolved = resolve(workspace.root / path)
-    try:
-        inside = resolved.relative_to(workspace.root)
-    except ValueError:
+    if not resolved.is_relative_to(workspace.root):
         raise FileRefused(
             f"{path} lies outside the workspace {workspace.root.name}.",
             "Open its folder first, or choose a file inside.",
-        ) from None
-    return inside.as_posix()
+        )
+    return resolved
 
 
 def absolute_path(workspace: Workspace, path: str) -> Path:
@@ -117,16 +154,89 @@ def absolute_path(workspace: Workspace, path: str) -> Path:
     """
     if PurePosixPath(path).is_absolute() or "\0" in path:
         raise FileRefused(f"{path!r} is no path inside the workspace.", "Name a file below the opened folder.")
-    return workspace.root / relative_path(workspace, Path(path))
+    return _resolve_inside(workspace, Path(path))
+
+
+def name_key(path: str) -> str:
+    """*path* as the most lenient file system reads it: two that share a key may be one file somewhere.
+
+    Letter case, the form of Unicode characters, invisible characters, backslashes, dots and spaces at the end of a
+    name, and what follows a colon make no difference.
+    """
+    plain = unicodedata.normalize("NFKC", path).upper().casefold().replace("i\u0307", "i")
+    seen = "".join(one for one in plain if unicodedata.category(one) not in ("Cf", "Cc"))
+    parts = [part.partition(":")[0] for part in unicodedata.normalize("NFKC", seen).replace("\\", "/").split("/")]
+    kept = (part if part in (".", "..") else part.rstrip(". ") for part in parts)
+    return "/".join(part for part in kept if part not in ("", "."))
 
 
 def why_not_changed(workspace: Workspace, path: str) -> str | None:
-    """Why no edit may name *path*, or ``None``: it lies outside, or is another name of a file inside."""
+    """Why no edit may name *path*, or ``None``.
+
+    It lies outside, is another name of a file inside or would become one on a system that is less strict, or is
+    kept from models.
+    """
     try:
         real = absolute_path(workspace, path).relative_to(workspace.root).as_posix()
     except FileRefused as error:
         return error.what
-    return None if real == path else f"{path} is another name of {real}; use that one."
+    if real != path:
+        return f"{path} is another name of {real}; use that one."
+    if (private := why_private(workspace, path)) is not None:
+        return private
+    if file_exists(workspace, path):
+        return None
+    if (odd := next((part for part in path.split("/") if not _is_portable(part)), None)) is not None:
+        return f"{odd!r} is not a name that every system keeps as it is."
+    twin = _twin(workspace, path)
+    return f"{path} cannot be told from {twin} on every system; use that one." if twin else None
+
+
+def _is_portable(name: str) -> bool:
+    """Whether *name* is one part of a path, and the same, on every system."""
+    readings = (name, unicodedata.normalize("NFKC", name))
+    return not any(_UNPORTABLE.search(one) or one in ("", ".", "..") for one in readings)
+
+
+def _twin(workspace: Workspace, path: str) -> str | None:
+    """What lies in the workspace, or is open, under another spelling of *path* or of a folder on the way to it."""
+    parts = path.split("/")
+    for n_parts, part in enumerate(parts):
+        folder = "/".join(parts[:n_parts])
+        there = _names_in(workspace, folder)
+        if part not in there:
+            key = name_key(part)
+            twin = next((name for name in sorted(there) if name_key(name) == key), None)
+            return f"{folder}/{twin}".lstrip("/") if twin else None
+    return None
+
+
+def _names_in(workspace: Workspace, folder: str) -> set[str]:
+    start = f"{folder}/" if folder else ""
+    names = {path[len(start) :].partition("/")[0] for path in workspace.buffers if path.startswith(start)}
+    try:
+        return names | set(os.listdir(workspace.root / folder))  # noqa: PTH208
+    except OSError:
+        return names
+
+
+def why_private(workspace: Workspace, path: str) -> str | None:
+    """Which file of the repository's keeps *path* from any model, as a sentence, or ``None``."""
+    parts = path.split("/")
+    holders = [*("/".join(parts[:n]) + "/" for n in range(1, len(parts))), path]
+    for name in PRIVACY_FILES:
+        try:
+            rules = read_rules((workspace.root / name).read_text(encoding="utf-8", errors="replace"))
+        except OSError:
+            continue
+        if any(rules.verdict(holder) for holder in holders):
+            return f"{name} keeps {path} from any model."
+    return None
+
+
+def read_for_model(workspace: Workspace, path: str) -> str | None:
+    """The text of *path*, or ``None`` where there is none that can be read, or that a model may be shown."""
+    return None if why_private(workspace, path) else read_text_or_none(workspace, path)
 
 
 def file_exists(workspace: Workspace, path: str) -> bool:
@@ -139,13 +249,13 @@ def read_text_file(workspace: Workspace, path: str) -> TextFile:
 
     Raises:
         FileRefused: missing, not a regular file, outside the workspace, larger than `MAX_FILE_BYTES`,
-            binary, or not UTF-8.
+            binary, or in an encoding that is not known.
     """
     if (buffer := workspace.buffers.get(path)) is not None:
         if len(buffer) > MAX_FILE_BYTES:
             raise _too_large(path)
         return TextFile(path, buffer.removeprefix(BOM), buffer.startswith(BOM))
-    return decode(path, _read_bytes(absolute_path(workspace, path), path))
+    return decode(path, read_bytes(absolute_path(workspace, path), path))
 
 
 def read_text_or_none(workspace: Workspace, path: str) -> str | None:
@@ -157,32 +267,107 @@ def read_text_or_none(workspace: Workspace, path: str) -> str | None:
 
 
 def decode(path: str, content: bytes) -> TextFile:
-    """*content* as text.
+    """*content* as text: by its byte order mark, by the encoding that a Python file declares, else as UTF-8.
 
     Raises:
-        FileRefused: binary, or not UTF-8.
+        FileRefused: binary, not in its encoding, or not to be written back byte for byte.
     """
-    if b"\0" in content:
+    mark = next((mark for mark in _MARKED if content.startswith(mark)), b"")
+    encoding = _MARKED[mark] if mark else _declared_encoding(path, content)
+    body = content.removeprefix(mark)
+    if b"\0" in body and encoding == UTF_8:
         raise FileRefused(f"{path} is a binary file.", "Choose a text file.")
     try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise FileRefused(
-            f"{path} is not UTF-8 (byte {error.start}).",
-            "Convert it to UTF-8; other encodings are left alone.",
-        ) from None
-    return TextFile(path, text.removeprefix(BOM), text.startswith(BOM))
+        text = body.decode(encoding)
+        is_faithful = encoding == UTF_8 or text.encode(encoding) == body
+    except UnicodeError as error:
+        where = f" (byte {len(mark) + error.start})" if isinstance(error, UnicodeDecodeError) else ""
+        name = "UTF-8" if encoding == UTF_8 else encoding
+        raise FileRefused(f"{path} is not {name}{where}.", "Convert it to UTF-8, or have it say what it is.") from None
+    if "\0" in text:
+        raise FileRefused(f"{path} is a binary file.", "Choose a text file.")
+    if not is_faithful:
+        raise FileRefused(f"{path} cannot be written back as it is: {encoding} is ambiguous.", "Convert it to UTF-8.")
+    return TextFile(path, text, bool(mark), encoding)
 
 
-def _read_bytes(location: Path, path: str) -> bytes:
-    if not location.exists():
-        raise FileRefused(f"{path} does not exist (any more).", "Save or restore it, then try again.")
-    if not location.is_file():
-        raise FileRefused(f"{path} is not a regular file.", "Choose a text file.")
+def new_file(path: str, text: str) -> TextFile:
+    """A file that is to be made, in the encoding that its text declares.
+
+    Raises:
+        FileRefused: it declares one that nobody knows.
+    """
+    body = text.removeprefix(BOM)
+    encoding = UTF_8 if body != text else _declared_encoding(path, body.encode(UTF_8, "surrogatepass"))
+    return TextFile(path, body, body != text, encoding)
+
+
+def encode(file: TextFile) -> bytes:
+    """The bytes of *file*, from which `decode` reads the same text.
+
+    Raises:
+        FileRefused: its encoding lacks a character, or the text says that it is in another encoding.
+    """
+    mark = BOM.encode(file.encoding) if file.has_bom else b""
     try:
-        if location.stat().st_size > MAX_FILE_BYTES:
+        content = mark + file.text.encode(file.encoding)
+    except UnicodeEncodeError as error:
+        line = file.text.count("\n", 0, error.start) + 1
+        character = file.text[error.start]
+        name = f"U+{ord(character):04X} {unicodedata.name(character, '')}".rstrip()
+        raise FileRefused(
+            f"{file.path} is {file.encoding}, which has no {name} (line {line}).",
+            "Convert the file to UTF-8 first, or edit the hunk.",
+        ) from None
+    if _reads_otherwise(file, content):
+        raise FileRefused(
+            f"{file.path} is {file.encoding}, and would say that it is something else.",
+            "Convert the file yourself, then reject the hunk.",
+        )
+    return content
+
+
+def _reads_otherwise(file: TextFile, content: bytes) -> bool:
+    try:
+        return decode(file.path, content).text != file.text
+    except FileRefused:
+        return True
+
+
+def _declared_encoding(path: str, content: bytes) -> str:
+    """The encoding that *content* says it is in; UTF-8 where it says nothing.
+
+    Raises:
+        FileRefused: nobody knows it, or what says so could not stand in it.
+    """
+    cookie = _COOKIE.match(content) if is_python(path) else None
+    if cookie is None:
+        return UTF_8
+    name = cookie[1].decode("ascii", "replace")
+    try:
+        codec = codecs.lookup(name)
+        if cookie[0].decode(codec.name) == cookie[0].decode("latin-1"):
+            return UTF_8 if codec.name == "utf-8-sig" else codec.name
+    except (LookupError, UnicodeError):
+        pass
+    raise FileRefused(f"{path} declares the encoding {name!r}, which cannot be.", "Correct its first lines.")
+
+
+def read_bytes(location: Path, path: str) -> bytes:
+    """What lies at *location*, which the workspace knows as *path*.
+
+    Raises:
+        FileRefused: missing, not a regular file, larger than `MAX_FILE_BYTES`, or not to be read.
+    """
+    try:
+        status = location.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise FileRefused(f"{path} is not a regular file.", "Choose a text file.")
+        if status.st_size > MAX_FILE_BYTES:
             raise _too_large(path)
         return location.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileRefused(f"{path} does not exist (any more).", "Save or restore it, then try again.") from None
     except OSError as error:
         raise FileRefused(f"{path} cannot be read: {error.strerror}.", "Check its permissions.") from error
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rolecall_analysis import Index, definitions_in
+from rolecall_analysis.packed import pack
 from support.fixture import parse_fixture
 from support.trees import write_modules
 
@@ -99,6 +100,21 @@ def test_a_file_that_was_touched_and_not_changed_keeps_its_facts(tmp_path: Path)
     os.utime(tmp_path / "a.py", (1, 1))
     index.refresh(["a.py"])
     assert index.snapshot() is before
+
+
+def test_a_document_that_is_saved_as_it_stands_is_not_read_again(tmp_path: Path) -> None:
+    index = scanned(tmp_path, "#- a.py\nx = 1\n")
+    for text in ("y = 'é'\r\n", "# coding: latin-1\ny = 'é'\n", "\ufeffy = 1\n", "y = (\n"):
+        index.open_document("a.py", text)
+        in_editor = pack(index.snapshot().files["a.py"])
+        (tmp_path / "a.py").write_bytes(text.encode())
+        index.refresh(["a.py"])
+        index.close_document("a.py")
+        record = index.snapshot().files.record("a.py")
+        assert record is not None
+        assert (record.packed is in_editor) == (not text.startswith(("#", "\ufeff")))
+        assert index.snapshot().files["a.py"] == fresh(tmp_path).snapshot().files["a.py"]
+        assert list(index.snapshot().mentioning("y")) == ["a.py"]
 
 
 def test_a_branch_switch_of_a_thousand_files_is_one_refresh(tmp_path: Path) -> None:

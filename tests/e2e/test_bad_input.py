@@ -63,7 +63,7 @@ async def test_without_a_model_the_three_ways_are_named_once_and_the_rest_works(
         await implement(editor)
     async with editing(root, environment(root.parent / "home")) as editor:
         uri = editor.open("shop/price.py")
-        reply = await editor.execute("rolecall.tests.generate", uri=uri)
+        reply = await editor.execute("rolecall.brief.implement", uri=uri, brief="Round.")
         assert value_of(reply, "error") == "NoModelConfigured"
         await settled(editor)
         assert len(editor.messages) == 1
@@ -80,7 +80,7 @@ async def test_without_a_model_the_three_ways_are_named_once_and_the_rest_works(
     [
         (fails(401, "bad key"), "KeyRefused", "OPENAI_API_KEY"),
         (fails(404, "no such model", "model_not_found"), "UnknownModel", "ROLECALL_MODEL"),
-        (fails(400, "maximum context length is 10 tokens"), "RequestRefused", "contextTokens"),
+        (fails(400, "maximum context length is 10 tokens"), "ContextOverflow", "contextTokens"),
         (fails(429, "quota", "insufficient_quota"), "RateLimited", "billing"),
         (says("I would rather not."), "NoUsableEdit", "more capable model"),
         (says(block("shop/price.py", "    return nowhere\n", "    pass\n")), "NoUsableEdit", "more capable model"),
@@ -116,7 +116,7 @@ async def test_a_refused_connection_is_told_once_with_the_address(root: Path) ->
     assert stored_run(root, ended["runId"])[0].state == "failed"
 
 
-async def test_a_connection_lost_in_a_repair_keeps_the_first_attempt_and_marks_it(root: Path) -> None:
+async def test_a_connection_lost_in_a_repair_keeps_what_passed_of_the_first_attempt_and_says_so(root: Path) -> None:
     wrong = GOOD_TESTS.replace("== 9", "== 8")
     script: list[str | Turn] = [wrong, *(breaks_off("FILE: tests/te") for _ in range(6))]
     async with session(root, script, {}) as (editor, _):
@@ -126,8 +126,11 @@ async def test_a_connection_lost_in_a_repair_keeps_the_first_attempt_and_marks_i
         await settled(editor)
         errors = [message for message in editor.client.messages if message.type == types.MessageType.Error]
         assert len(errors) == 1
-        assert "cut short" in value_of(await editor.execute("rolecall.proposal.show", proposalId="p1"), "text")
-        assert "3 passed, 1 failed" in editor.hunks("tests/test_price.py")["p1/h3"].message
+        shown = value_of(await editor.execute("rolecall.proposal.show", proposalId="p1"), "text")
+        assert "cut short" in shown
+        assert "Left out: tests/test_price.py::test_discount_takes_a_tenth: fails" in shown
+        assert "+def test_discount_takes_a_tenth" not in shown
+        assert "3 passed, 0 failed" in editor.hunks("tests/test_price.py")["p1/h3"].message
     run, calls = stored_run(root, ended["runId"])
     assert run.state == "failed"
     assert calls[0].reply is not None
@@ -231,6 +234,24 @@ async def test_a_file_written_by_somebody_else_under_a_proposal_makes_it_stale_u
         assert editor.text("shop/price.py") == "# somebody's header\n" + FILES["shop/price.py"].replace(
             "sum(items)", "sum(items, 0)"
         )
+
+
+async def test_a_file_in_another_encoding_has_to_be_open_before_a_hunk_in_it_is_accepted(root: Path) -> None:
+    price = root / "shop" / "price.py"
+    text = "# coding: latin-1\n" + FILES["shop/price.py"].replace("Prices", "Prix d'été")
+    price.write_bytes(text.encode("latin-1"))
+    async with session(root, ADD_NOTHING) as (editor, _):
+        uri = editor.open("shop/cart.py")
+        await editor.run("rolecall.brief.implement", uri=uri, brief="Do it.")
+        await editor.execute("rolecall.hunk.accept", proposalId="p1", hunkId="h1")
+        refusal = "shop/price.py is iso8859-1, which an editor may take for something else. Open it first."
+        await until(lambda: any(refusal in message for message in editor.messages))
+        assert not editor.edits
+        editor.open("shop/price.py", text)
+        await editor.execute("rolecall.hunk.accept", proposalId="p1", hunkId="h1")
+        await until(lambda: bool(editor.edits))
+        assert editor.text("shop/price.py") == text.replace("sum(items)", "sum(items, 0)")
+    assert price.read_bytes() == text.encode("latin-1")
 
 
 def tell_changed(editor: Editor, path: str, kind: types.FileChangeType) -> None:

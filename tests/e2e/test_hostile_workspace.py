@@ -111,7 +111,8 @@ async def test_the_settings_of_a_folder_do_not_choose_the_model_or_the_interpret
     (root / ".vscode").mkdir()
     (root / ".vscode" / "settings.json").write_text('{"rolecall.model.baseUrl": "http://127.0.0.1:9/v1"}')
     async with editing(root, environ_in(root)) as editor:
-        reply = await editor.execute("rolecall.tests.generate", uri=editor.open("shop/price.py"))
+        uri = editor.open("shop/price.py")
+        reply = await editor.execute("rolecall.brief.implement", uri=uri, brief="Round.")
         assert "NoModelConfigured" in str(reply)
     assert not marker.exists(), marker.read_text()
 

@@ -173,16 +173,18 @@ async def test_failing_tests_are_repaired_before_anything_is_shown(root: Path) -
         assert str(root) not in feedback
 
 
-async def test_what_cannot_be_repaired_is_shown_as_failing(root: Path) -> None:
+async def test_what_cannot_be_repaired_is_left_out_and_said(root: Path) -> None:
     wrong = GOOD_TESTS.replace("== 9", "== 8")
     again = block("tests/test_price.py", "    assert discount(10) == {}\n", "    assert discount(10) == {}\n")
     script: list[str | Turn] = [wrong, *(again.format(n, n - 1) for n in (8, 7, 6))]
     async with session(root, script) as (editor, chat):
         await editor.run("rolecall.tests.generate", uri=editor.open("shop/price.py"))
         assert len(chat.asked) == 4, "one attempt and three repairs"
-        assert "3 passed, 1 failed" in editor.hunks("tests/test_price.py")["p1/h3"].message
+        hunks = editor.hunks("tests/test_price.py")
+        assert "3 passed, 0 failed" in hunks["p1/h3"].message
+        assert not any("test_discount_takes_a_tenth" in hunk.message for hunk in hunks.values())
         shown = await editor.execute("rolecall.proposal.show", proposalId="p1")
-        assert "# Fails: tests/test_price.py::test_discount_takes_a_tenth: " in value_of(shown, "text")
+        assert "# Left out: tests/test_price.py::test_discount_takes_a_tenth: fails: " in value_of(shown, "text")
 
 
 async def test_unsaved_text_is_what_the_model_sees_and_what_is_run(root: Path) -> None:

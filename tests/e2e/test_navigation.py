@@ -174,7 +174,9 @@ def test_the_page_lists_each_setting_with_the_methods_it_turns_on() -> None:
     section = PAGE.read_text(encoding="utf-8").partition("## Questions about code\n")[2].partition("\n## ")[0]
     rows = [re.findall(r"`([^`]+)`", line) for line in section.splitlines() if line.startswith("| `")]
     assert {row[0]: row[1:] for row in rows} == {
-        f"rolecall.navigation.{to_camel(feature.setting)}": list(feature.handlers) for feature in OPTIONAL_FEATURES
+        f"rolecall.navigation.{to_camel(feature.setting.removeprefix('navigation.'))}": list(feature.handlers)
+        for feature in OPTIONAL_FEATURES
+        if feature.setting.startswith("navigation.")
     }
 
 

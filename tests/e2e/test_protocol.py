@@ -63,7 +63,7 @@ def rows(heading: str) -> dict[str, str]:
 
 async def test_the_server_announces_what_the_page_says(root: Path, environ: dict[str, str]) -> None:
     async with connected(root, environ) as client:
-        result = await client.initialize()
+        result = await client.initialize(capabilities=RICH)
         announced = result["capabilities"]
     documented = rows("What the server announces")
     workspace = {f"workspace.{name}" for name, value in announced.pop("workspace").items() if value}
@@ -72,6 +72,8 @@ async def test_the_server_announces_what_the_page_says(root: Path, environ: dict
     kinds = re.findall(r"`(\w+)`", documented["codeActionProvider"])
     assert announced["codeActionProvider"]["codeActionKinds"] == kinds
     assert announced["textDocumentSync"]["openClose"] is True
+    assert announced["textDocumentSync"]["save"] is True
+    assert announced["codeActionProvider"]["resolveProvider"] is True
     assert announced["textDocumentSync"]["change"] == 2, "incremental"
     assert result["serverInfo"]["name"] == "rolecall"
 
@@ -146,7 +148,7 @@ async def test_no_error_reply_tells_of_paths_or_tracebacks(root: Path, environ: 
     async with connected(root, environ, command=server_with(FAILING_HANDLER)) as client:
         await client.initialize(workspaceFolders=folders(root))
         await client.request(
-            "textDocument/hover", {"textDocument": {"uri": broken}, "position": {"line": 0, "character": 0}}
+            "textDocument/moniker", {"textDocument": {"uri": broken}, "position": {"line": 0, "character": 0}}
         )
         await client.request("textDocument/codeAction", {"textDocument": {"uri": broken}})
         await client.request("workspace/executeCommand", {"command": "test.fail"})
@@ -156,7 +158,7 @@ async def test_no_error_reply_tells_of_paths_or_tracebacks(root: Path, environ: 
         for error in replies:
             assert "data" not in error
             assert "Traceback" not in error["message"]
-            assert "/" not in error["message"].replace("textDocument/hover", "").replace("rolecall/nothing", "")
+            assert "/" not in error["message"].replace("textDocument/moniker", "").replace("rolecall/nothing", "")
 
 
 @pytest.mark.parametrize(("says_goodbye", "code"), [(True, 0), (False, 1)])
@@ -379,10 +381,14 @@ async def start_tests(client: FrameClient, root: Path) -> Any:
     return await command(client, "rolecall.tests.generate", uri=(root / "shop" / "price.py").as_uri())
 
 
+async def start_brief(client: FrameClient, root: Path) -> Any:
+    return await command(client, "rolecall.brief.implement", uri=(root / "shop" / "price.py").as_uri(), brief="Round.")
+
+
 async def test_changed_settings_count_from_then_on(root: Path, environ: dict[str, str], tmp_path: Path) -> None:
     async with connected(root, environ) as client:
         await client.initialize(workspaceFolders=folders(root))
-        assert (await start_tests(client, root))["error"] == "NoModelConfigured"
+        assert (await start_brief(client, root))["error"] == "NoModelConfigured"
         missing = {"rolecall": {"model": {"replay": str(tmp_path / "missing.jsonl")}}}
         await client.notify("workspace/didChangeConfiguration", {"settings": missing})
         assert (await start_tests(client, root))["error"] == "FileRefused"
@@ -526,7 +532,7 @@ async def test_an_odd_address_is_no_file_of_ours_and_breaks_nothing(root: Path, 
             await client.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": uri, "type": 2}]})
             assert [title for title in await titles(client, uri) if "%ff" not in uri] == [], uri
             await client.notify("textDocument/didClose", {"textDocument": {"uri": uri}})
-            refused = await command(client, "rolecall.tests.generate", uri=uri)
+            refused = await command(client, "rolecall.brief.implement", uri=uri, brief="Add a tax.")
             assert refused["error"] in ("FileRefused", "UserMustAct", "NoModelConfigured"), uri
         assert await titles(client, (root / "shop" / "price.py").as_uri())
         assert "ERROR" not in await ended(client)
@@ -548,3 +554,54 @@ async def test_half_a_character_in_a_document_breaks_nothing(root: Path, environ
         place = {"line": 1, "character": 13}
         await change(client, uri, {"range": {"start": place, "end": place}, "text": "\udc00"})
         assert "Rolecall: generate tests for f" in await titles(client, uri, 1)
+
+
+RICH = {
+    "window": {"showDocument": {"support": True}},
+    "workspace": {
+        "codeLens": {"refreshSupport": True},
+        "textDocumentContent": {},
+        "workspaceEdit": {"documentChanges": True, "changeAnnotationSupport": {}},
+    },
+    "textDocument": {
+        "hover": {},
+        "codeLens": {},
+        "codeAction": {"dataSupport": True, "resolveSupport": {"properties": ["command", "diagnostics"]}},
+    },
+}
+
+
+async def test_all_that_a_rich_editor_is_sent_about_a_hunk_is_well_formed(root: Path) -> None:
+    uri = (root / "shop" / "price.py").as_uri()
+    with ChatServer(ADD_NOTHING) as chat:
+        environ = environment(root.parent / "home", chat.base_url)
+        async with connected(root, environ, reply_limit_s=20) as client:
+            await client.initialize(
+                capabilities=RICH,
+                workspaceFolders=folders(root),
+                initializationOptions={"tests": {"run": False}, "review": {"trace": "hoverAndLens"}},
+            )
+            await open_document(client, uri, FILES["shop/price.py"])
+            await command(client, "rolecall.brief.implement", uri=uri, brief="Add nothing.")
+            await client.answer("workspace/codeLens/refresh", None)
+            await command(client, "rolecall.proposal.show", proposalId="p1")
+            await client.answer("window/showDocument", {"success": True})
+            content = await client.request("workspace/textDocumentContent", {"uri": "rolecall-proposal:/p1.diff"})
+            assert "sum(items, 0)" in content["result"]["text"]
+            where = {"start": {"line": 5, "character": 0}, "end": {"line": 5, "character": 0}}
+            params = {"textDocument": {"uri": uri}, "range": where, "context": {"diagnostics": []}}
+            for action in (await client.request("textDocument/codeAction", params))["result"]:
+                assert "command" not in action
+                assert (await client.request("codeAction/resolve", action))["result"]["command"]["command"]
+            assert len((await client.request("textDocument/codeLens", {"textDocument": {"uri": uri}}))["result"]) == 4
+            hover = {"textDocument": {"uri": uri}, "position": where["start"]}
+            assert (await client.request("textDocument/hover", hover))["result"] is None
+            await command(client, "rolecall.hunk.accept", proposalId="p1", hunkId="h1")
+            await client.answer("workspace/applyEdit", {"applied": True})
+            edited = FILES["shop/price.py"].replace("sum(items)", "sum(items, 0)")
+            await change(client, uri, {"text": edited})
+            await client.answer("workspace/textDocumentContent/refresh", None)
+            assert "Add nothing." in (await client.request("textDocument/hover", hover))["result"]["contents"]["value"]
+            [lens, told] = (await client.request("textDocument/codeLens", {"textDocument": {"uri": uri}}))["result"]
+            assert lens["command"]["title"].startswith("Rolecall p1: Engineer")
+            assert told["command"]["command"] == "rolecall.run.context"

@@ -9,6 +9,7 @@ It runs in threads of its own, so that async tests, sync tests and servers in ot
 
 from __future__ import annotations
 
+import itertools
 import json
 import select
 import socket
@@ -165,6 +166,22 @@ def says(
     return Turn("says", perform)
 
 
+def calls_tools(*calls: tuple[str, str]) -> Turn:
+    """Asks tools by name with JSON arguments, which come in two pieces each, as OpenAI streams them."""
+
+    def perform(wire: Wire) -> None:
+        wire.start_stream()
+        for index, (name, arguments) in enumerate(calls):
+            half = len(arguments) // 2
+            function = {"name": name, "arguments": arguments[:half]}
+            wire.send_chunk(tool_calls=[{"index": index, "id": f"c{index}", "type": "function", "function": function}])
+            wire.send_chunk(tool_calls=[{"index": index, "function": {"arguments": arguments[half:]}}])
+        wire.send_chunk(finish_reason="tool_calls")
+        wire.end_stream()
+
+    return Turn("calls tools", perform)
+
+
 def says_unstreamed(text: str) -> Turn:
     """A good reply of an endpoint that ignores ``stream``."""
     choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
@@ -258,15 +275,33 @@ def pings() -> Turn:
     return Turn("pings", perform)
 
 
-def floods(piece: str = "x" * 100_000) -> Turn:
-    """Text for ever, as fast as it is read."""
+def floods(n_characters: int = 100_000) -> Turn:
+    """Ever new text for ever, in pieces of that size, as fast as it is read."""
+
+    def perform(wire: Wire) -> None:
+        wire.start_stream()
+        for number in itertools.count():
+            wire.send_chunk(f"{number} ".ljust(n_characters, "x"))
+
+    return Turn("floods", perform)
+
+
+def repeats(piece: str, pause_s: float = 0.0) -> Turn:
+    """The same piece for ever."""
 
     def perform(wire: Wire) -> None:
         wire.start_stream()
         while True:
             wire.send_chunk(piece)
+            wire.pause(pause_s)
 
-    return Turn("floods", perform)
+    return Turn("repeats", perform)
+
+
+def sends_bytes(content: bytes, content_type: str = "text/event-stream", **headers: str) -> Turn:
+    """Any bytes at all, in whatever encoding."""
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return Turn("sends bytes", lambda wire: wire.respond(200, content, content_type, named))
 
 
 def floods_one_line(block: bytes = b"x" * 1_000_000) -> Turn:
@@ -307,6 +342,8 @@ class ChatServer:
     script: Script
     models: Sequence[str] | None = (MODEL,)
     """What ``/models`` lists; ``None``: there is no such path."""
+    pages: Mapping[str, Turn] = field(default_factory=dict)
+    """What is at other paths, or in place of the usual."""
     requests: list[Request] = field(default_factory=list)
     """Everything that came, in order, `GET` included."""
     disconnected: threading.Event = field(default_factory=threading.Event)
@@ -357,7 +394,9 @@ class ChatServer:
     def answer(self, wire: Wire) -> None:
         """Perform what the script says to this request."""
         path = wire.request.path
-        if path.endswith("/models") and self.models is not None:
+        if path in self.pages:
+            self.pages[path].perform(wire)
+        elif path.endswith("/models") and self.models is not None:
             listed = [{"id": name, "object": "model", "created": 0, "owned_by": "tests"} for name in self.models]
             wire.respond_json(200, {"object": "list", "data": listed})
         elif path.endswith("/chat/completions"):

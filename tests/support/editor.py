@@ -18,6 +18,8 @@ from pytest_lsp import make_test_lsp_client
 Encoding = types.PositionEncodingKind
 
 TIMEOUT_S = 30.0
+_ON_OFFER = types.DiagnosticSeverity.Information
+_STALE = types.DiagnosticSeverity.Hint
 
 
 def capabilities(
@@ -37,6 +39,8 @@ def capabilities(
                 )
             ),
             publish_diagnostics=types.PublishDiagnosticsClientCapabilities(data_support=True),
+            hover=types.HoverClientCapabilities(),
+            code_lens=types.CodeLensClientCapabilities(),
         ),
         workspace=types.WorkspaceClientCapabilities(
             apply_edit=True,
@@ -47,6 +51,24 @@ def capabilities(
         ),
         experimental={"rolecall": {"input": True}} if rolecall else None,
     )
+
+
+def rich_capabilities() -> types.ClientCapabilities:
+    """What an editor announces that shows documents, reads them from the server, draws lenses and resolves actions."""
+    rich = capabilities(rolecall=False)
+    assert rich.window
+    assert rich.workspace
+    assert rich.workspace.workspace_edit
+    assert rich.text_document
+    assert rich.text_document.code_action
+    rich.experimental = {"rolecall": {"input": False}}
+    rich.window.show_document = types.ShowDocumentClientCapabilities(support=True)
+    rich.workspace.code_lens = types.CodeLensWorkspaceClientCapabilities(refresh_support=True)
+    rich.workspace.text_document_content = types.TextDocumentContentClientCapabilities()
+    rich.workspace.workspace_edit.change_annotation_support = types.ChangeAnnotationsSupportOptions()
+    rich.text_document.code_action.data_support = True
+    rich.text_document.code_action.resolve_support = types.ClientCodeActionResolveOptions(["command", "diagnostics"])
+    return rich
 
 
 @dataclass
@@ -67,7 +89,13 @@ class Editor:
         self.buffers: dict[str, Buffer] = {}
         self.edits: list[types.WorkspaceEdit] = []
         self.ended_runs: dict[str, dict[str, Any]] = {}
-        self.answer_to_edit: Callable[[types.WorkspaceEdit], types.ApplyWorkspaceEditResult] = self._apply
+        self.team_messages: list[dict[str, Any]] = []
+        self.answer_to_edit: Callable[[types.WorkspaceEdit], types.ApplyWorkspaceEditResult] = self.apply
+        self.answer_to_question: Callable[[str], str | None] = lambda question: None
+        self.questions: list[str] = []
+        self.registered: set[str] = set()
+        self.lens_refreshes = 0
+        self.content_refreshes: list[str] = []
         self.brief: str | None = None
         self.initialized: types.InitializeResult | None = None
         self.encoding = Encoding.Utf16
@@ -118,6 +146,16 @@ class Editor:
         self.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
         return uri
 
+    def close(self, path: str) -> None:
+        """Close a file; what was not saved is gone."""
+        uri = (self.root / path).as_uri()
+        del self.buffers[uri]
+        self.client.text_document_did_close(types.DidCloseTextDocumentParams(types.TextDocumentIdentifier(uri)))
+
+    def save(self, path: str) -> None:
+        """Write a buffer to its file."""
+        (self.root / path).write_bytes(self.text(path).encode())
+
     def text(self, path: str) -> str:
         """The text of an open file."""
         return self.buffers[(self.root / path).as_uri()].text
@@ -151,16 +189,32 @@ class Editor:
         await until(lambda: run_id in self.ended_runs)
         return self.ended_runs[run_id]
 
-    async def actions(self, path: str, line: int = 0) -> dict[str, types.CodeAction]:
-        """The code actions on a line, by title."""
+    async def actions(
+        self, path: str, line: int = 0, where: types.Range | None = None, said: Sequence[types.Diagnostic] = ()
+    ) -> dict[str, types.CodeAction]:
+        """The code actions on a line, or on *where*, by title; *said* is what other tools say there."""
         place = types.Position(line, 0)
         params = types.CodeActionParams(
             types.TextDocumentIdentifier((self.root / path).as_uri()),
-            types.Range(place, place),
-            types.CodeActionContext(diagnostics=[]),
+            where or types.Range(place, place),
+            types.CodeActionContext(diagnostics=said),
         )
         found: Any = await self.client.text_document_code_action_async(params)
         return {action.title: _as_code_action(action) for action in found or ()}
+
+    async def lenses(self, path: str) -> list[types.CodeLens]:
+        """The code lenses of a file."""
+        params = types.CodeLensParams(types.TextDocumentIdentifier((self.root / path).as_uri()))
+        return list(await self.client.text_document_code_lens_async(params) or ())
+
+    async def hover(self, path: str, line: int) -> str:
+        """What the server says of a line; empty where it says nothing."""
+        identifier = types.TextDocumentIdentifier((self.root / path).as_uri())
+        found = await self.client.text_document_hover_async(types.HoverParams(identifier, types.Position(line, 0)))
+        if found is None:
+            return ""
+        assert isinstance(found.contents, types.MarkupContent)
+        return found.contents.value
 
     async def choose(self, action: types.CodeAction) -> Any:
         """Carry out a code action."""
@@ -170,7 +224,20 @@ class Editor:
         return await self.execute(action.command.command, **given)
 
     def hunks(self, path: str) -> dict[str, types.Diagnostic]:
-        """The hunks shown on a file, by their code such as ``p1/h2``."""
+        """The hunks on offer on a file, by their code such as ``p1/h2``."""
+        return {code: each for code, each in self._told_of(path).items() if each.severity == _ON_OFFER}
+
+    def stale(self, path: str) -> dict[str, types.Diagnostic]:
+        """The hunks of a file that can no longer be placed, by their code."""
+        found = {code: each for code, each in self._told_of(path).items() if each.severity == _STALE}
+        return {code.removesuffix(" stale"): each for code, each in found.items()}
+
+    def findings(self, path: str) -> list[types.Diagnostic]:
+        """What looks wrong in a file."""
+        shown = self.client.diagnostics.get((self.root / path).as_uri(), ())
+        return [each for each in shown if each.severity is types.DiagnosticSeverity.Warning]
+
+    def _told_of(self, path: str) -> dict[str, types.Diagnostic]:
         shown = self.client.diagnostics.get((self.root / path).as_uri(), ())
         return {str(diagnostic.code): diagnostic for diagnostic in shown if diagnostic.source == "rolecall"}
 
@@ -213,7 +280,8 @@ class Editor:
         identifier = types.VersionedTextDocumentIdentifier(buffer.version, buffer.uri)
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, list(changes)))
 
-    def _apply(self, edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+    def apply(self, edit: types.WorkspaceEdit) -> types.ApplyWorkspaceEditResult:
+        """Make an edit the server asks for, as an editor does."""
         by_uri: dict[str, tuple[int | None, list[types.TextEdit]]] = {
             uri: (None, list(edits)) for uri, edits in (edit.changes or {}).items()
         }
@@ -223,7 +291,8 @@ class Editor:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.touch()
             elif isinstance(change, types.TextDocumentEdit):
-                edits = [each for each in change.edits if isinstance(each, types.TextEdit)]
+                plain = (types.TextEdit, types.AnnotatedTextEdit)
+                edits = [types.TextEdit(each.range, each.new_text) for each in change.edits if isinstance(each, plain)]
                 by_uri[change.text_document.uri] = (change.text_document.version, edits)
         for uri, (version, _) in by_uri.items():
             if version is not None and uri in self.buffers and version != self.buffers[uri].version:
@@ -255,10 +324,32 @@ class Editor:
             self.edits.append(params.edit)
             return self.answer_to_edit(params.edit)
 
+        @client.feature(types.WINDOW_SHOW_MESSAGE_REQUEST)
+        def choose(params: types.ShowMessageRequestParams) -> types.MessageActionItem | None:
+            self.questions.append(params.message)
+            answer = self.answer_to_question(params.message)
+            return next((action for action in params.actions or () if action.title == answer), None)
+
+        @client.feature(types.CLIENT_REGISTER_CAPABILITY)
+        def take_registrations(params: types.RegistrationParams) -> None:
+            self.registered.update(each.method for each in params.registrations)
+
+        @client.feature(types.WORKSPACE_CODE_LENS_REFRESH)
+        def refresh_lenses(params: None) -> None:
+            self.lens_refreshes += 1
+
+        @client.feature(types.WORKSPACE_TEXT_DOCUMENT_CONTENT_REFRESH)
+        def refresh_content(params: types.TextDocumentContentRefreshParams) -> None:
+            self.content_refreshes.append(params.uri)
+
         @client.feature("rolecall/run")
         def run(params: Any) -> None:
             if params.state != "started":
                 self.ended_runs[params.runId] = params._asdict()
+
+        @client.feature("rolecall/message")
+        def note(params: Any) -> None:
+            self.team_messages.append(params._asdict())
 
         @client.feature("rolecall/input")
         def ask(params: Any) -> dict[str, Any]:

@@ -82,10 +82,10 @@ class FrameClient:
         return reply["result"]
 
     async def answer(self, method: str, result: object, timeout_s: float = 30) -> dict[str, Any]:
-        """Answer the server's first request of that method; its parameters."""
+        """Answer the server's first request of that method; its parameters, if it has any."""
         asked = await self.wait_for(lambda message: message.get("method") == method and "id" in message, timeout_s)
         await self.send({"jsonrpc": "2.0", "id": asked["id"], "result": result})
-        return asked["params"]
+        return asked.get("params", {})
 
     def told(self) -> list[str]:
         """What the developer was shown."""
@@ -143,7 +143,9 @@ def check_message(message: Mapping[str, Any], asked: str | None) -> None:
             _check(message, types.METHOD_TO_TYPES[message["method"]][0])
     elif asked == types.TEXT_DOCUMENT_CODE_ACTION:
         for action in message["result"]:  # the union with a bare command misleads lsprotocol
-            _check(action, types.CodeAction)
+            _check(action, types.Command if isinstance(action.get("command"), str) else types.CodeAction)
+    elif asked is not None and asked.startswith("rolecall/"):
+        assert isinstance(message["result"], dict)
     elif asked is not None:
         _check(message, types.METHOD_TO_TYPES[asked][1])
 

@@ -18,6 +18,7 @@ from pathlib import Path
 TIMEOUT_S = 60.0
 """Long enough for the slowest machine; no test waits for it when all is well."""
 
+_A_DAY_S = 86_400.0
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 _LEAD_SESSION = "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.execv(sys.argv[1], sys.argv[1:])"
 """A session leader that opens a terminal gets it as its own; then Ctrl+C reaches the program."""
@@ -39,9 +40,9 @@ class Terminal:
         text = self.raw.decode("utf-8", "replace").replace("\r\n", "\n")
         return _CONTROL.sub("", text)
 
-    def wait_for(self, text: str) -> str:
+    def wait_for(self, text: str, timeout_s: float = TIMEOUT_S) -> str:
         """Read until *text* appears, and return what came since the last call."""
-        end = time.monotonic() + TIMEOUT_S
+        end = time.monotonic() + timeout_s
         while text not in self.shown[self._seen :]:
             assert self._read(end), f"{text!r} never came; the screen says:\n{self.shown}"
         since = self.shown[self._seen :]
@@ -58,6 +59,11 @@ class Terminal:
         while self._read(end):
             pass
         return self.process.wait(max(0.1, end - time.monotonic()))
+
+    def watch(self) -> None:
+        """Read all that comes until the program ends; for a thread of its own, because nobody else may read then."""
+        while self._read(time.monotonic() + _A_DAY_S):
+            pass
 
     def _read(self, end: float) -> bool:
         """Take in what has come; whether more may follow."""

@@ -64,7 +64,10 @@ def write_workspace(root: Path, files: dict[str, str] | None = None) -> Path:
 
 
 def environment(home: Path, base_url: str = "", **extra: str) -> dict[str, str]:
-    """What a server under test sees: a home of its own, a lean Python for the tests, a model where one is named."""
+    """What a server under test sees: a home of its own, a lean Python for the tests, a model where one is named.
+
+    What tests are worth is not measured, which takes longer than all else.
+    """
     (home / "tmp").mkdir(parents=True, exist_ok=True)
     environ = {
         "HOME": str(home),
@@ -73,6 +76,8 @@ def environment(home: Path, base_url: str = "", **extra: str) -> dict[str, str]:
         "PATH": os.environ["PATH"],
         "VIRTUAL_ENV": str(_lean_interpreter()),
         "LANG": "C.UTF-8",
+        "ROLECALL_WORTH_SECONDS": "0",
+        "ROLECALL_PROBE_LOCAL": "false",
     }
     if base_url:
         environ |= {"ROLECALL_BASE_URL": base_url, "ROLECALL_MODEL": "scripted-model"}

@@ -7,12 +7,19 @@ a type annotation, a guess by name, or a call that something other than a call e
 
 from __future__ import annotations
 
-from rolecall_analysis.flow.answers import (
-    CallEdge,
-    call_graph,
-    callees_at,
-    callers_of,
-    edges_as_dotted,
-)
+from rolecall_analysis.flow.answers import CallEdge, edges_as_dotted
+from rolecall_analysis.flow.mentioning import EVERYWHERE, NEARBY, Reach
+from rolecall_analysis.flow.questions import call_graph, callees_at, callers_of
+from rolecall_analysis.flow.rules import FlowRule
 
-__all__ = ["CallEdge", "call_graph", "callees_at", "callers_of", "edges_as_dotted"]
+__all__ = [
+    "EVERYWHERE",
+    "NEARBY",
+    "CallEdge",
+    "FlowRule",
+    "Reach",
+    "call_graph",
+    "callees_at",
+    "callers_of",
+    "edges_as_dotted",
+]

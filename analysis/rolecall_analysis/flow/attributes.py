@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Generator
 
 from rolecall_analysis.flow.classes import (
     class_attribute_node,
@@ -13,7 +14,7 @@ from rolecall_analysis.flow.classes import (
     super_lookup,
 )
 from rolecall_analysis.flow.code import Arguments
-from rolecall_analysis.flow.graph import weakened
+from rolecall_analysis.flow.graph import MERGED, weakened
 from rolecall_analysis.flow.program import assigned_elsewhere, member
 from rolecall_analysis.flow.sites import Site, Spot, implied
 from rolecall_analysis.flow.state import (
@@ -21,6 +22,7 @@ from rolecall_analysis.flow.state import (
     attribute_node,
     bound,
     instance_of,
+    is_literal,
     outside_named,
     something_outside,
 )
@@ -81,15 +83,21 @@ def _load_of_module(flow: Flow, _frame: Frame, step: LoadStep, owner: Value, rea
 
 def _load_of_outside(flow: Flow, _frame: Frame, step: LoadStep, owner: Value, reason: int) -> None:
     assert isinstance(owner, OutsideValue)
+    if is_literal(owner):
+        _load_of_text(flow, _frame, step, owner, reason)
+        return
     known = something_outside(flow) if owner.name == "?" else outside_named(flow, f"{owner.name}.{step[1]}")
     flow.graph.add(step[0], weakened(known, reason))
+    if owner.name == "?":
+        flow.graph.link_because(attribute_node(flow, owner.number, step[1]), step[0], MERGED)
 
 
 def _load_of_container(flow: Flow, _frame: Frame, step: LoadStep, owner: Value, reason: int) -> None:
     assert isinstance(owner, ContainerValue)
-    key = ("method", owner.number, step[1])
-    method = flow.intern(key, lambda number: MethodOfContainer(number, owner, step[1]))
-    flow.graph.add(step[0], method << 2 | reason)
+    if step[1] in _CONTAINER_ATTRIBUTES:
+        key = ("method", owner.number, step[1])
+        method = flow.intern(key, lambda number: MethodOfContainer(number, owner, step[1]))
+        flow.graph.add(step[0], method << 2 | reason)
     _link_set_attribute(flow, owner.number, step)
 
 
@@ -101,7 +109,14 @@ def _load_of_property(flow: Flow, _frame: Frame, step: LoadStep, owner: Value, _
 
 
 def _load_of_text(flow: Flow, _frame: Frame, step: LoadStep, _owner: Value, _reason: int) -> None:
-    flow.graph.add(step[0], something_outside(flow))
+    if step[1] in _LITERAL_ATTRIBUTES:
+        flow.graph.add(step[0], something_outside(flow))
+
+
+_CONTAINER_ATTRIBUTES = frozenset(
+    name for kind in (list, tuple, set, OrderedDict, defaultdict, deque, Generator) for name in dir(kind)
+)
+_LITERAL_ATTRIBUTES = frozenset(name for kind in (str, bytes, int, float, complex) for name in dir(kind))
 
 
 def _load_of_function(flow: Flow, _frame: Frame, step: LoadStep, owner: Value, _reason: int) -> None:

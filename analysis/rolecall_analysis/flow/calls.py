@@ -84,7 +84,7 @@ def _call_partial(flow: Flow, site: Site, called: Value, reason: int) -> None:
         (*made.keywords, *given.keywords),
         (*made.double_starred, *given.double_starred),
     )
-    inner = within(site, arguments=arguments)
+    inner = within(site, arguments=arguments, decided_by=made.positional[0])
     flow.graph.watch(made.positional[0], lambda token: call(flow, inner, weakened(token, reason)))
 
 

@@ -56,7 +56,7 @@ def add_base(flow: Flow, of: ClassValue, place: int, token: int) -> None:
         base.subclasses.append(of)
         _forget_orders(flow, of)
     elif isinstance(base, OutsideValue):
-        of.outside_bases.add(base.name)
+        of.outside_bases.setdefault(base.name, place)
 
 
 def add_metaclass(flow: Flow, of: ClassValue, token: int) -> None:
@@ -290,4 +290,4 @@ def is_enumeration(of: ClassValue) -> bool:
 
 def has_outside_base(of: ClassValue) -> bool:
     """Whether attributes may come from a base that the repository does not define."""
-    return any(member.outside_bases - {"builtins.object"} for member in order(of))
+    return any(member.outside_bases.keys() - {"builtins.object"} for member in order(of))

@@ -27,6 +27,9 @@ Receiver = Literal["name", "self", "super", "value"]
 KEYS = "keys"
 """The key under which a container keeps its keys; literal keys are digits or quoted, so none is called so."""
 
+SLICED = "slice"
+"""The key of a load of some of the elements, for which the same holds."""
+
 ItemLoad = tuple[int, int, str | None, int, int]
 ItemStore = tuple[int, str | None, int, int, int]
 

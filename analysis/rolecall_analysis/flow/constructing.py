@@ -36,7 +36,7 @@ def call_again(flow: Flow, site: Site, callee: int, reason: int = SURE, result: 
     """Call, at the same place and with the same arguments, whatever the node *callee* holds."""
     if site.n_derived > 3:
         return
-    inner = within(site, result=result)
+    inner = within(site, result=result, decided_by=callee)
     flow.graph.watch(callee, lambda token: flow.call_value(flow, inner, weakened(token, reason)))
 
 

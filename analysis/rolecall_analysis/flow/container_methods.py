@@ -60,7 +60,7 @@ def _take(flow: Flow, site: Site, owner: ContainerValue, reason: int) -> None:
         graph.link_because(field_of(flow, owner, repr(text)), site.result, reason)
         graph.link_because(owner.somewhere, site.result, reason)
     for default in site.positional[1:2]:
-        graph.link_because(default, site.result, reason)
+        graph.link_because(default, site.result, max(reason, MERGED))
 
 
 def _set_default(flow: Flow, site: Site, owner: ContainerValue, reason: int) -> None:

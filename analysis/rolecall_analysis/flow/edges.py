@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from rolecall_analysis.flow.code import ModuleCode, Scope
+from rolecall_analysis.flow.code import CallKind, ModuleCode, Scope
 from rolecall_analysis.flow.graph import GUESSED, MAX_VALUES, MERGED, PROMISED
+from rolecall_analysis.flow.rules import FlowRule
 from rolecall_analysis.flow.sites import Site
 from rolecall_analysis.flow.state import Flow
 
-_RULES_BY_KIND = {
+_RULES_BY_KIND: dict[CallKind, FlowRule] = {
     "property": "property",
     "decorator": "decorator",
     "with": "with statement",
@@ -29,7 +30,7 @@ def note_call(flow: Flow, site: Site, module: ModuleCode, scope: Scope, reason: 
         reason = max(reason, MERGED)
     key = (caller.module.path, caller.scope.index, module.path, scope.index, site.start, site.end)
     flow.codes.setdefault(module.path, module)
-    flow.called_from.setdefault(key, []).append(site.callee)
+    flow.called_from.setdefault(key, []).append(site)
     known = flow.edges.get(key)
     if known is None or known[0] > reason:
         flow.edges[key] = (reason, _rule(site, module, scope, reason))
@@ -38,8 +39,8 @@ def note_call(flow: Flow, site: Site, module: ModuleCode, scope: Scope, reason: 
 def forget_vague_calls(flow: Flow) -> None:
     """Forget the calls of expressions that may be nearly anything, unless they at least call it by its name."""
     held = flow.graph.held
-    for key, nodes in flow.called_from.items():
-        if any(node < 0 or len(held[node]) < MAX_VALUES for node in nodes):
+    for key, sites in flow.called_from.items():
+        if any(site.callee < 0 or len(held[site.callee]) < MAX_VALUES for site in sites):
             continue
         path, _, callee_path, callee, start, end = key
         name = flow.codes[callee_path].scopes[callee].name
@@ -49,18 +50,24 @@ def forget_vague_calls(flow: Flow) -> None:
             del flow.edges[key]
 
 
-def _rule(site: Site, module: ModuleCode, scope: Scope, reason: int) -> str:
+def _rule(site: Site, module: ModuleCode, scope: Scope, reason: int) -> FlowRule:
     if reason == GUESSED:
         return "same name"
     if site.kind in _RULES_BY_KIND:
         return _RULES_BY_KIND[site.kind]
-    if reason in (MERGED, PROMISED):
-        return "container" if reason == MERGED else "type annotation"
+    if reason == PROMISED:
+        return "type annotation"
+    if reason == MERGED and site.name != _called_as(scope):
+        return "container"
     return _rule_by_receiver(site, module, scope)
 
 
-def _rule_by_receiver(site: Site, module: ModuleCode, scope: Scope) -> str:
-    called = scope.parent.name if scope.name == "__init__" and scope.parent is not None else scope.name
+def _called_as(scope: Scope) -> str:
+    return scope.parent.name if scope.name == "__init__" and scope.parent is not None else scope.name
+
+
+def _rule_by_receiver(site: Site, module: ModuleCode, scope: Scope) -> FlowRule:
+    called = _called_as(scope)
     is_here = module is site.frame.module
     if site.receiver == "super":
         return "super"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
 from rolecall_analysis.flow.calls import call
+from rolecall_analysis.flow.certainty import doubt_choices, doubt_parameters
 from rolecall_analysis.flow.classes import new_class
 from rolecall_analysis.flow.code import ModuleCode, Scope
 from rolecall_analysis.flow.edges import forget_vague_calls
@@ -15,10 +16,10 @@ from rolecall_analysis.flow.functions import frame_of
 from rolecall_analysis.flow.graph import PROMISED
 from rolecall_analysis.flow.guesses import guess_calls
 from rolecall_analysis.flow.overrides import add_overrides
-from rolecall_analysis.flow.program import module_frame, need_name, run_frame
+from rolecall_analysis.flow.program import module_frame, need_name, place_of, run_frame
 from rolecall_analysis.flow.state import Flow, instance_of, something_outside
 from rolecall_analysis.flow.values import ClassValue, Frame, OutsideValue
-from rolecall_analysis.modules import ModuleTree, location_of
+from rolecall_analysis.modules import ModuleTree
 
 MAX_STEPS_WHOLE = 30_000_000
 """Values passed on, for a whole program; what has not been found by then is left out."""
@@ -48,6 +49,8 @@ def _follow_everything(flow: Flow, locations: Iterable[str]) -> None:
         module_frame(flow, location)
     _follow(flow, MAX_STEPS_WHOLE)
     forget_vague_calls(flow)
+    doubt_choices(flow)
+    doubt_parameters(flow)
     add_overrides(flow)
     by_name: dict[str, list[tuple[ModuleCode, Scope]]] = {}
     for frame in flow.modules.values():
@@ -74,10 +77,10 @@ def scope_frame(flow: Flow, code: ModuleCode, scope: Scope) -> Frame | None:
     while above is not None:
         chain.append(above)
         above = above.parent
-    frame = module_frame(flow, location_of(code.path))
+    frame = module_frame(flow, place_of(flow, code.path))
+    if frame is None or frame.module is not code:
+        return None
     for inner in reversed(chain[:-1]):
-        if frame is None:
-            return None
         if inner.name in frame.scope.bound and frame.scope.kind != "function":
             need_name(flow, frame, inner.name)
         if inner.kind == "class":

@@ -11,11 +11,10 @@ from rolecall_analysis.flow.classes import add_base, add_metaclass, new_class
 from rolecall_analysis.flow.code import NO_ARGUMENTS, Arguments, Block, CallStep
 from rolecall_analysis.flow.functions import frame_of
 from rolecall_analysis.flow.items import enter, iterate, load_item, store_field, store_item, with_each_key
-from rolecall_analysis.flow.program import assigned_elsewhere, global_name, run_import
+from rolecall_analysis.flow.program import assigned_elsewhere, global_name, place_of, run_import
 from rolecall_analysis.flow.sites import Site, Spot
-from rolecall_analysis.flow.state import Flow, container, instance_of, something_outside, text_value
+from rolecall_analysis.flow.state import Flow, a_literal, container, instance_of, text_value
 from rolecall_analysis.flow.values import ClassValue, Frame, FunctionValue
-from rolecall_analysis.modules import location_of
 
 
 def run_block(flow: Flow, frame: Frame, block: Block) -> None:
@@ -27,9 +26,9 @@ def run_block(flow: Flow, frame: Frame, block: Block) -> None:
     for target, source in block.copies:
         graph.link(base + source, base + target)
     if block.literals:
-        outside = something_outside(flow)
+        literal = a_literal(flow)
         for target in block.literals:
-            graph.add(base + target, outside)
+            graph.add(base + target, literal)
     for target, text in block.texts:
         graph.add(base + target, text_value(flow, text))
     _run_definitions(flow, frame, block)
@@ -58,7 +57,7 @@ def _borrow_names(flow: Flow, frame: Frame) -> None:
     for variable, name, is_assigned in scope.borrowed_globals:
         graph.link(global_name(flow, frame.module, name), base + variable)
         if is_assigned:
-            graph.link(base + variable, assigned_elsewhere(flow, location_of(frame.module.path), name))
+            graph.link(base + variable, assigned_elsewhere(flow, place_of(flow, frame.module.path), name))
     if scope.kind == "module":
         for name, variable in scope.names.items():
             if name not in scope.bound:
@@ -78,7 +77,7 @@ def _run_definitions(flow: Flow, frame: Frame, block: Block) -> None:
             if node >= 0:
                 graph.watch(base + node, partial(add_base, flow, made, place))
             else:
-                made.outside_bases.add("?")
+                made.outside_bases.setdefault("?", place)
         if metaclass >= 0:
             graph.watch(base + metaclass, partial(add_metaclass, flow, made))
         graph.add(base + target, made.number << 2)
@@ -109,9 +108,9 @@ def _run_data(flow: Flow, frame: Frame, block: Block) -> None:
         graph.watch(base + owner, partial(store_item, flow, spot, (key, base + source)))
     _run_keyed(flow, frame, block)
     for element, iterable, start, end in block.iterations:
-        graph.watch(base + iterable, partial(iterate, flow, Spot(frame, start, end), base + element))
+        graph.watch(base + iterable, partial(iterate, flow, Spot(frame, start, end, base + iterable), base + element))
     for entered, manager, start, end in block.entries:
-        graph.watch(base + manager, partial(enter, flow, Spot(frame, start, end), base + entered))
+        graph.watch(base + manager, partial(enter, flow, Spot(frame, start, end, base + manager), base + entered))
     for target, kind in block.instances:
         graph.watch(base + kind, partial(_add_instance, flow, base + target))
     for target, source, kind in block.checks:
@@ -161,6 +160,7 @@ def _run_call(flow: Flow, frame: Frame, step: CallStep) -> None:
         result=base + step.result,
         callee=base + step.callee if step.callee >= 0 else -1,
         arguments=_as_nodes(base, step.arguments) if step.arguments else NO_ARGUMENTS,
+        decided_by=(base + step.callee,) if step.callee >= 0 else (),
     )
     if site.receiver_node >= 0 and step.kind == "call":
         flow.sites.append(site)

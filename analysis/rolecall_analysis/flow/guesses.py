@@ -30,16 +30,17 @@ _COMMON_NAMES = frozenset(
 Definers = Callable[[str], Iterable[tuple[ModuleCode, Scope]]]
 
 
-def guess_calls(flow: Flow, definers: Definers) -> None:
-    """Note, as guesses, the methods that calls on unknown receivers may reach."""
-    used = _names_used(flow)
+def guess_calls(flow: Flow, definers: Definers, is_asked: Callable[[Site], bool] = lambda _site: True) -> None:
+    """Note, as guesses, the methods that calls on unknown receivers may reach, of those sites that are asked for."""
+    used: dict[int, frozenset[str]] | None = None
     held = flow.graph.held
     known = {(path, scope, start, end) for path, scope, _, _, start, end in flow.edges}
     for site in flow.sites:
         if (site.frame.module.path, site.frame.scope.index, site.start, site.end) in known:
             continue
-        if held[site.receiver_node] or (site.callee >= 0 and held[site.callee]):
+        if held[site.receiver_node] or (site.callee >= 0 and held[site.callee]) or not is_asked(site):
             continue
+        used = _names_used(flow) if used is None else used
         names = used.get(site.receiver_node, frozenset())
         for code, scope in candidates(site, names, definers):
             note_call(flow, site, code, scope, GUESSED)

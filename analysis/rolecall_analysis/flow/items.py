@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 
 from rolecall_analysis.flow.classes import defines, has_outside_base, instance_lookup, is_enumeration
-from rolecall_analysis.flow.code import KEYS, YIELDED, Arguments, CallKind
+from rolecall_analysis.flow.code import KEYS, SLICED, YIELDED, Arguments, CallKind
 from rolecall_analysis.flow.graph import MERGED, SURE, weakened
 from rolecall_analysis.flow.sites import Site, Spot, implied
-from rolecall_analysis.flow.state import Flow, instance_of, something_outside
+from rolecall_analysis.flow.state import Flow, container, instance_of, is_literal, something_outside
 from rolecall_analysis.flow.values import (
     ClassValue,
     ContainerValue,
@@ -16,6 +18,7 @@ from rolecall_analysis.flow.values import (
     InstanceValue,
     OutsideValue,
     TextValue,
+    Value,
 )
 
 
@@ -65,7 +68,9 @@ def load_item(flow: Flow, spot: Spot | None, step: tuple[int, str | None], token
     result, key = step
     owner, reason = flow.value_of(token), token & 3
     graph = flow.graph
-    if isinstance(owner, ContainerValue):
+    if key == SLICED:
+        graph.add(result, _sliced(flow, owner, result) | reason)
+    elif isinstance(owner, ContainerValue):
         _load_field(flow, owner, key, result, reason)
     elif isinstance(owner, GeneratorValue):
         graph.link_because(owner.frame.first_node + YIELDED, result, reason)
@@ -77,7 +82,16 @@ def load_item(flow: Flow, spot: Spot | None, step: tuple[int, str | None], token
     elif isinstance(owner, ClassValue):
         graph.add(result, instance_of(flow, owner) | reason if is_enumeration(owner) else token)
     elif isinstance(owner, OutsideValue):
-        graph.add(result, token)
+        graph.add(result, something_outside(flow) | reason if is_literal(owner) else token)
+
+
+def _sliced(flow: Flow, owner: Value, result: int) -> int:
+    """The token of some elements of *owner*, which the node *result* takes: of most things, one of its kind."""
+    if not isinstance(owner, ContainerValue):
+        return owner.number << 2
+    made = container(flow, ("sliced", result, owner.number), owner.kind)
+    flow.graph.link(owner.every, made.somewhere)
+    return made.number << 2
 
 
 def _load_field(flow: Flow, owner: ContainerValue, key: str | None, result: int, reason: int) -> None:
@@ -131,22 +145,24 @@ def iterate(flow: Flow, spot: Spot | None, element: int, token: int) -> None:
 
 def _iterate_instance(flow: Flow, spot: Spot | None, owner: InstanceValue, element: int, reason: int) -> None:
     for opening, following in (("__iter__", "__next__"), ("__aiter__", "__anext__")):
-        if not defines(owner.of, opening):
-            continue
-        iterator = flow.graph.node()
-        _call_method(flow, spot, "iteration", owner, opening, result=iterator, reason=reason)
-
-        def advance(token: int, following: str = following) -> None:
-            found = flow.value_of(token)
-            if not isinstance(found, InstanceValue):
-                iterate(flow, spot, element, weakened(token, reason))
-            elif defines(found.of, following):
-                _call_method(flow, spot, "iteration", found, following, result=element, reason=reason)
-
-        flow.graph.watch(iterator, advance)
-        return
+        if defines(owner.of, opening):
+            iterator = flow.graph.node()
+            _call_method(flow, spot, "iteration", owner, opening, result=iterator, reason=reason)
+            further = replace(spot, owner=iterator) if spot is not None else None
+            flow.graph.watch(iterator, partial(_advance, flow, further, (following, element), reason))
+            return
     if defines(owner.of, "__getitem__"):
         _call_method(flow, spot, "iteration", owner, "__getitem__", result=element, reason=reason)
+
+
+def _advance(flow: Flow, spot: Spot | None, step: tuple[str, int], reason: int, token: int) -> None:
+    """Let an element be what a method of the iterator *token* gives: (method, element)."""
+    following, element = step
+    found = flow.value_of(token)
+    if not isinstance(found, InstanceValue):
+        iterate(flow, spot, element, weakened(token, reason))
+    elif defines(found.of, following):
+        _call_method(flow, spot, "iteration", found, following, result=element, reason=reason)
 
 
 def enter(flow: Flow, spot: Spot, entered: int, token: int) -> None:

@@ -9,6 +9,7 @@ from rolecall_analysis.flow.callbacks import Rule, argument_of, call_back
 from rolecall_analysis.flow.classes import order
 from rolecall_analysis.flow.code import Arguments
 from rolecall_analysis.flow.graph import MERGED, weakened
+from rolecall_analysis.flow.items import with_each_key
 from rolecall_analysis.flow.iterables import (
     chain,
     choose,
@@ -26,6 +27,7 @@ from rolecall_analysis.flow.program import module_value
 from rolecall_analysis.flow.sites import Site, within
 from rolecall_analysis.flow.state import (
     Flow,
+    attribute_node,
     outside_named,
     something_outside,
 )
@@ -92,7 +94,9 @@ def _getattr(flow: Flow, site: Site, reason: int) -> None:
         return
     owner, name = site.positional[0], site.positional[1]
     for default in site.positional[2:3]:
-        flow.graph.link(default, site.result)
+        flow.graph.link_because(default, site.result, MERGED)
+    if site.arguments.texts[1] is None:
+        with_each_key(flow, name, lambda key: _add_unknown(flow, site, reason) if key is None else None)
     _with_each_text(
         flow,
         site,
@@ -102,6 +106,10 @@ def _getattr(flow: Flow, site: Site, reason: int) -> None:
             owner, lambda token: load(flow, site.frame, (site.result, text, site.start, site.end), token)
         ),
     )
+
+
+def _add_unknown(flow: Flow, site: Site, reason: int) -> None:
+    flow.graph.add(site.result, something_outside(flow) | reason)
 
 
 def _with_each_text(flow: Flow, site: Site, place: int, node: int, act: Callable[[str], None]) -> None:
@@ -218,6 +226,14 @@ _STARTERS = frozenset(
 )
 
 
+def _set_defaults(flow: Flow, site: Site, reason: int) -> None:
+    """``parser.set_defaults(func=f)``: an attribute of what the parser will return, which nobody follows."""
+    made = something_outside(flow) >> 2
+    for name, node in site.arguments.keywords:
+        if node >= 0:
+            flow.graph.link(node, attribute_node(flow, made, name))
+
+
 def _start(flow: Flow, site: Site, reason: int) -> None:
     """Something will call the function it is given, from elsewhere: a thread, a pool, an event loop."""
     flow.graph.add(site.result, something_outside(flow) | reason)
@@ -305,6 +321,8 @@ def call_outside(flow: Flow, site: Site, name: str, reason: int) -> None:
         flow.graph.link_because(site.positional[0], site.result, reason)
     elif name.rpartition(".")[2] in _STARTERS:
         _start(flow, site, reason)
+    elif site.name == "set_defaults":
+        _set_defaults(flow, site, reason)
     else:
         flow.graph.add(site.result, something_outside(flow) | reason)
         call_back(

@@ -5,20 +5,23 @@ from __future__ import annotations
 import builtins
 
 from rolecall_analysis.flow.code import ModuleCode, Scope
+from rolecall_analysis.flow.graph import MERGED
 from rolecall_analysis.flow.state import Flow, outside_named
 from rolecall_analysis.flow.values import Frame, ModuleValue
-from rolecall_analysis.modules import exists, find_module, join_location, location_of
+from rolecall_analysis.modules import exists, find_module, find_sibling, join_location, location_of
 
 _BUILTINS = frozenset(dir(builtins))
 
 
 def module_frame(flow: Flow, location: str) -> Frame | None:
-    """The frame of the module at *location*; None for a namespace package or a file that cannot be read."""
+    """The frame of the module at *location*, or of a hidden file at its path, as `place_of` says.
+
+    None for a namespace package or a file that cannot be read.
+    """
     frame = flow.modules.get(location)
     if frame is not None:
         return frame
-    path = flow.tree.files.get(location)
-    code = flow.read_code(path) if path is not None else None
+    code = flow.read_code(flow.tree.files.get(location, location))
     if code is None:
         return None
     flow.codes[code.path] = code
@@ -26,6 +29,12 @@ def module_frame(flow: Flow, location: str) -> Frame | None:
     if flow.is_whole:
         run_frame(flow, frame)
     return frame
+
+
+def place_of(flow: Flow, path: str) -> str:
+    """The location of the file *path*; where another file hides it, as ``shop.py`` its stub, its path instead."""
+    location = location_of(path)
+    return location if flow.tree.files.get(location, path) == path else path
 
 
 def new_frame(flow: Flow, code: ModuleCode, scope: Scope, parent: Frame | None, n_deep: int = 0) -> Frame:
@@ -52,7 +61,7 @@ def module_value(flow: Flow, location: str) -> int:
 
 def global_name(flow: Flow, code: ModuleCode, name: str) -> int:
     """The node of a name that a scope of the module *code* takes from the module, or from the builtins."""
-    return member(flow, location_of(code.path), name, is_inside=True)
+    return member(flow, place_of(flow, code.path), name, is_inside=True)
 
 
 def member(flow: Flow, location: str, name: str, is_inside: bool = False) -> int:
@@ -96,7 +105,7 @@ def _link_own_name(flow: Flow, frame: Frame, name: str, node: int) -> bool:
         return False
     need_name(flow, frame, name)
     flow.graph.link(frame.first_node + frame.scope.names[name], node)
-    flow.graph.link(assigned_elsewhere(flow, location_of(frame.module.path), name), node)
+    flow.graph.link(assigned_elsewhere(flow, place_of(flow, frame.module.path), name), node)
     return True
 
 
@@ -156,12 +165,18 @@ def run_import(flow: Flow, frame: Frame, target: int, step: tuple[str, int, str 
     """Let the node *target* hold what an import of (module, level, name) binds."""
     module, level, name = step
     location = find_module(flow.tree, frame.module.path, module, level)
-    if location is None:
+    if location is None and not level and (sibling := find_sibling(flow.tree, frame.module.path, module)):
+        # Only where the file is run as a script.
+        if name is None:
+            flow.graph.add(target, module_value(flow, sibling) | MERGED)
+        else:
+            flow.graph.link_because(member(flow, sibling, name), target, MERGED)
+    elif location is None:
         dotted = f"{module}.{name}" if name else module
         flow.graph.add(target, outside_named(flow, dotted))
     elif name is None:
         flow.graph.add(target, module_value(flow, location))
-    elif location == location_of(frame.module.path) and exists(flow.tree, below := join_location(location, name)):
+    elif location == place_of(flow, frame.module.path) and exists(flow.tree, below := join_location(location, name)):
         # A package that imports its own submodule: the name it binds is that module.
         flow.graph.add(target, module_value(flow, below))
     else:

@@ -15,6 +15,8 @@ class Spot:
     frame: Frame
     start: int
     end: int
+    owner: int = -1
+    """The node of what is used there: iterated over, entered."""
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +36,8 @@ class Site:
     arguments: Arguments = NO_ARGUMENTS
     done: dict[int, int] = field(default_factory=dict[int, int])
     """How sure each value was for which this call has been worked out."""
+    decided_by: tuple[int, ...] = ()
+    """The nodes whose values decide what is called."""
     n_derived: int = 0
     """How many calls it stands for: of a partial of a partial, say."""
 
@@ -50,17 +54,29 @@ class Site:
 
 def implied(spot: Spot, kind: CallKind, name: str, result: int, arguments: Arguments = NO_ARGUMENTS) -> Site:
     """A call that is not written as one: of a getter, of ``__iter__``, of ``__enter__``."""
-    return Site(spot.frame, kind, name, "value", -1, spot.start, spot.end, result, arguments=arguments)
+    decided_by = (spot.owner,) if spot.owner >= 0 else ()
+    return Site(
+        spot.frame, kind, name, "value", -1, spot.start, spot.end, result, arguments=arguments, decided_by=decided_by
+    )
 
 
 def within(
-    site: Site, *, result: int | None = None, arguments: Arguments | None = None, kind: CallKind | None = None
+    site: Site,
+    *,
+    result: int | None = None,
+    arguments: Arguments | None = None,
+    kind: CallKind | None = None,
+    decided_by: int = -1,
 ) -> Site:
-    """The same place, calling something else, with the same arguments where no others are given."""
+    """The same place, calling something else, with the same arguments where no others are given.
+
+    What is called depends on the node *decided_by* as well, if there is one.
+    """
     return replace(
         site,
         done={},
         n_derived=site.n_derived + 1,
+        decided_by=(*site.decided_by, decided_by) if decided_by >= 0 else site.decided_by,
         kind=kind or site.kind,
         result=site.result if result is None else result,
         arguments=site.arguments if arguments is None else arguments,

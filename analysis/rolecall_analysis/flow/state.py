@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from rolecall_analysis.flow.code import Block, ModuleCode
 from rolecall_analysis.flow.graph import SURE, Graph
+from rolecall_analysis.flow.rules import FlowRule
 from rolecall_analysis.flow.sites import Site
 from rolecall_analysis.flow.values import (
     BoundValue,
@@ -61,10 +62,10 @@ class Flow:
     """(node, node of the class that an annotation promises)"""
     sites: list[Site] = field(default_factory=list[Site])
     """Calls of attributes, for which a guess may be needed."""
-    edges: dict[EdgeKey, tuple[int, str]] = field(default_factory=dict[EdgeKey, tuple[int, str]])
+    edges: dict[EdgeKey, tuple[int, FlowRule]] = field(default_factory=dict[EdgeKey, tuple[int, FlowRule]])
     """How sure, and the rule."""
-    called_from: dict[EdgeKey, list[int]] = field(default_factory=dict[EdgeKey, list[int]])
-    """The nodes of what is called, where it is an expression."""
+    called_from: dict[EdgeKey, list[Site]] = field(default_factory=dict[EdgeKey, list[Site]])
+    """The calls that were found to make each edge."""
     wanted_methods: deque[tuple[ClassValue, str]] = field(default_factory=deque[tuple[ClassValue, str]])
     """Methods to read because they set an attribute that is asked for."""
     unknown_keys: list[tuple[int, Callable[[str | None], None]]] = field(
@@ -94,6 +95,19 @@ class Flow:
 def outside_named(flow: Flow, name: str) -> int:
     """The token of a name from outside."""
     return flow.intern(("outside", name), lambda number: OutsideValue(number, name)) << 2
+
+
+def a_literal(flow: Flow) -> int:
+    """The token of a number, a long string or the like."""
+    return outside_named(flow, _LITERAL)
+
+
+def is_literal(value: Value) -> bool:
+    """Whether *value* is a number, a long string or the like."""
+    return isinstance(value, OutsideValue) and value.name == _LITERAL
+
+
+_LITERAL = "a literal"
 
 
 def something_outside(flow: Flow) -> int:

@@ -70,8 +70,8 @@ class ClassValue:
     instance: int = -1
     """The number of the value that stands for all its instances."""
     bases: list[list[ClassValue]] = field(default_factory=list["list[ClassValue]"])
-    outside_bases: set[str] = field(default_factory=set[str])
-    """Dotted names of bases from outside; ``?`` if one is not known."""
+    outside_bases: dict[str, int] = field(default_factory=dict[str, int])
+    """The first place among the bases of each from outside, by its dotted name; ``?`` if that is not known."""
     subclasses: list[ClassValue] = field(default_factory=list["ClassValue"])
     metaclasses: list[ClassValue] = field(default_factory=list["ClassValue"])
     order: tuple[ClassValue, ...] | None = None

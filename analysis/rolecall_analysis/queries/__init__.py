@@ -16,11 +16,11 @@ from rolecall_analysis.queries.hierarchy import (
 from rolecall_analysis.queries.impact import Dependent, Impact, Step, impact
 from rolecall_analysis.queries.importers import import_graph, importers
 from rolecall_analysis.queries.references import Destination, Occurrence, definitions_at, references
-from rolecall_analysis.queries.removed import Dangling, dangling_uses, removed_definitions
+from rolecall_analysis.queries.removed import Dangling, dangling_uses, possibly_dangling_uses, removed_definitions
 from rolecall_analysis.queries.signatures import Mismatch, signature_mismatches
 from rolecall_analysis.queries.symbols import Symbol, find_symbols, outline, symbol_tree
 from rolecall_analysis.queries.tests import is_test_path, tests_of
-from rolecall_analysis.queries.unresolved import Unresolved, unresolved_names
+from rolecall_analysis.queries.unresolved import Unresolved, missing_attributes, unresolved_names
 from rolecall_analysis.queries.uses import uses
 
 __all__ = [
@@ -49,9 +49,11 @@ __all__ = [
     "import_graph",
     "importers",
     "is_test_path",
+    "missing_attributes",
     "outline",
     "overridden",
     "overrides",
+    "possibly_dangling_uses",
     "references",
     "removed_definitions",
     "signature_mismatches",

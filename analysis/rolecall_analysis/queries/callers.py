@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from rolecall_analysis.flow import NEARBY, CallEdge, FlowRule, Reach, callers_of
 from rolecall_analysis.queries.candidates import candidates, names_of
 from rolecall_analysis.queries.definitions import enclosing_definition, is_property, is_same
 from rolecall_analysis.queries.edges import Edge, edge_to
@@ -24,8 +25,8 @@ class CallSite:
     caller: Definition | None
     """The innermost class or function around the call; None in the module itself."""
     certain: bool
-    """True: the callee's binding was followed to the definition."""
-    rule: Rule
+    """True: the callee's binding, or its value, was followed to the definition, and it can be nothing else."""
+    rule: Rule | FlowRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,13 @@ class Callee:
     rule: Rule
 
 
-def callers(snapshot: Snapshot, definition: Definition, *, certain_only: bool = False) -> tuple[CallSite, ...]:
+def callers(
+    snapshot: Snapshot, definition: Definition, *, certain_only: bool = False, reach: Reach | None = NEARBY
+) -> tuple[CallSite, ...]:
     """The calls that may reach *definition*: certain ones first, then its own file, then by path.
 
-    A class's callers construct it; those of ``__init__`` are its class's as well; a property's read it.
+    A class's callers construct it; those of ``__init__`` are its class's as well; a property's read it. Names are
+    followed everywhere, values in Python code as far as *reach* says; None: not at all.
     """
     wanted = [definition]
     if definition.name == "__init__" and (owner := holder_of(snapshot, definition)) is not None:
@@ -49,9 +53,45 @@ def callers(snapshot: Snapshot, definition: Definition, *, certain_only: bool = 
     sites = [site for target in wanted for site in _call_sites(snapshot, target)]
     if is_property(definition):
         sites.extend(_accesses(snapshot, definition))
+    elif reach is not None and definition.kind != "variable":
+        sites = _with_flow(snapshot, definition, sites, reach)
     found = [site for site in sites if site.certain or not certain_only]
     found.sort(key=lambda s: (not s.certain, s.path != definition.path, s.path, s.call.span))
     return tuple(found)
+
+
+def _with_flow(snapshot: Snapshot, definition: Definition, sites: list[CallSite], reach: Reach) -> Iterable[CallSite]:
+    """*sites*, and the calls that values were followed to; where both found a call, the surer answer."""
+    surest_last = sorted(sites, key=lambda site: site.certain)
+    found = {(site.path, site.call.span): site for site in surest_last}
+    edges = callers_of(snapshot, snapshot.text, definition.path, definition.qualified_name, reach)
+    for edge in edges:
+        place = edge.caller_path, edge.span
+        if place not in found:
+            site = _site(snapshot, edge)
+            if not _is_known_otherwise(snapshot, site, definition):
+                found[place] = site
+        elif edge.certain and not found[place].certain:
+            found[place] = replace(found[place], certain=True, rule=edge.rule)
+    return found.values()
+
+
+def _is_known_otherwise(snapshot: Snapshot, site: CallSite, definition: Definition) -> bool:
+    """Whether what the call at *site* names is certain, and not *definition*: or only a part of its construction."""
+    call = site.call
+    if definition.kind == "class" and call.name == "__init__":
+        return True
+    meaning = values_of(snapshot, resolve(snapshot, site.path, call.scope, call.callee))
+    is_value = any(isinstance(target, Definition) and target.kind == "variable" for target in meaning.targets)
+    return meaning.certain and bool(meaning.targets) and not is_value
+
+
+def _site(snapshot: Snapshot, edge: CallEdge) -> CallSite:
+    facts, start = snapshot.files[edge.caller_path], edge.span.start
+    written = next((call for call in facts.calls if call.span == edge.span), None)
+    call = written or Call("?", edge.span, edge.caller_name)
+    caller = enclosing_definition(snapshot, edge.caller_path, start)
+    return CallSite(edge.caller_path, call, caller, edge.certain, edge.rule)
 
 
 def callees(snapshot: Snapshot, definition: Definition, *, certain_only: bool = False) -> tuple[Callee, ...]:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from rolecall_analysis.flow import FlowRule
 from rolecall_analysis.queries.callers import callers
 from rolecall_analysis.queries.definitions import definitions_in, is_inside
 from rolecall_analysis.queries.importers import importers
-from rolecall_analysis.queries.references import Occurrence, references
+from rolecall_analysis.queries.references import references
 from rolecall_analysis.queries.tests import is_test_path
 from rolecall_analysis.resolve import Rule, holder_of
 from rolecall_analysis.snapshot import Snapshot
@@ -17,6 +18,9 @@ from rolecall_analysis.values import Definition, Span
 
 MAX_SAME_NAME = 25
 """A name that stands in more places than this on values that are not known says nothing about who depends on it."""
+
+MAX_FOLLOWED = 6
+"""Of so many changed definitions the values are followed: that takes longer than to find their names."""
 
 _Place = tuple[str, str]
 """A path, and the qualified name of a definition in it; empty for the module itself."""
@@ -33,7 +37,7 @@ class Step:
     definition: Definition | None
     """None: the code of the module itself."""
     certain: bool
-    rule: Rule
+    rule: Rule | FlowRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,10 +156,10 @@ def dependents_of(snapshot: Snapshot, definition: Definition) -> Iterator[Step]:
     n_same_name = sum(occurrence.rule == "same name" for occurrence in found)
     for occurrence in found:
         if occurrence.rule != "same name" or n_same_name <= MAX_SAME_NAME:
-            holder = _holder(snapshot, occurrence)
+            holder = _holder(snapshot, occurrence.path, occurrence.owner, occurrence.span)
             yield Step(occurrence.path, holder, occurrence.certain, occurrence.rule)
     owner = holder_of(snapshot, definition) if definition.name == "__init__" else None
-    for site in callers(snapshot, owner) if owner is not None else ():
+    for site in callers(snapshot, owner, reach=None) if owner is not None else ():
         yield Step(site.path, site.caller, site.certain, site.rule)
 
 
@@ -170,22 +174,30 @@ def _changed_parts(snapshot: Snapshot, origin: Definition | str) -> tuple[set[_P
     if not isinstance(origin, str) and not parts:
         parts = [origin]
     steps = [step for part in parts for step in dependents_of(snapshot, part)]
+    if len(parts) <= MAX_FOLLOWED:
+        steps.extend(step for part in parts for step in _followed(snapshot, part))
     if isinstance(origin, str):
         steps.extend(Step(other, None, True, "import") for other in importers(snapshot, origin))
     return {(part.path, part.qualified_name) for part in parts}, steps
 
 
-def _holder(snapshot: Snapshot, occurrence: Occurrence) -> Definition | None:
-    """The function in whose text the occurrence is; outside functions the variable it makes, or the class."""
-    owner = occurrence.owner
+def _followed(snapshot: Snapshot, definition: Definition) -> Iterator[Step]:
+    """Those that call *definition* without naming it."""
+    for site in callers(snapshot, definition) if definition.kind != "variable" else ():
+        if site.rule != "same name":
+            yield Step(site.path, _holder(snapshot, site.path, site.caller, site.call.span), site.certain, site.rule)
+
+
+def _holder(snapshot: Snapshot, path: str, owner: Definition | None, span: Span) -> Definition | None:
+    """The function in whose text *span* is; outside functions the variable it makes, or the class *owner*."""
     if owner is not None and owner.kind != "class":
         return owner
     scope = owner.qualified_name if owner is not None else ""
     return next(
         (
             definition
-            for definition in definitions_in(snapshot, occurrence.path)
-            if definition.kind == "variable" and definition.scope == scope and _within(occurrence.span, definition.span)
+            for definition in definitions_in(snapshot, path)
+            if definition.kind == "variable" and definition.scope == scope and _within(span, definition.span)
         ),
         owner,
     )

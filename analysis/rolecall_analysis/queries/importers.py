@@ -34,9 +34,10 @@ def import_graph(snapshot: Snapshot, package: str = "") -> dict[str, set[str]]:
     otherwise ``a``; ``import a.b`` names ``a.b`` alone; conditional imports and those in functions count.
     """
     names = {
-        location: module_names(snapshot.modules, path)[0]
+        location: known[0]
         for location, path in snapshot.modules.files.items()
-        if not package or location == package or location.startswith(f"{package}/")
+        if (not package or location == package or location.startswith(f"{package}/"))
+        and (known := module_names(snapshot.modules, path))  # the root folder's own `__init__` has no name
     }
     graph: dict[str, set[str]] = {name: set() for name in names.values()}
     for location, name in names.items():

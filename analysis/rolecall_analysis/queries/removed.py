@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
+import builtins
+import datetime
+import io
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
+from pathlib import PurePath
 
 from rolecall_analysis.exports import import_targets
-from rolecall_analysis.modules import exists, location_of
+from rolecall_analysis.modules import exists, find_module, location_of
 from rolecall_analysis.queries.candidates import candidates
 from rolecall_analysis.queries.definitions import is_same
+from rolecall_analysis.queries.edges import is_member
 from rolecall_analysis.queries.importers import imported_locations, importers
 from rolecall_analysis.queries.references import part_spans
-from rolecall_analysis.resolve import outwards, resolve
+from rolecall_analysis.queries.unresolved import may_offer
+from rolecall_analysis.resolve import OWN_NAMES, holder_of, lineage, outwards, resolve
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts, Import, Reference, Span
+
+_COMMON_MEMBERS = frozenset(
+    chain.from_iterable(
+        dir(one) for one in (*vars(builtins).values(), *vars(datetime).values(), io.TextIOWrapper, re.Match, PurePath)
+    )
+)
+"""What objects that no repository defines have as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +41,8 @@ class Dangling:
     """As written, up to what is missing: ``price.total``."""
     removed: Definition | str
     """What it led to; a module by its path."""
+    certain: bool = True
+    """False: something else may give the name to what it is read from."""
 
 
 def removed_definitions(before: Snapshot, after: Snapshot, paths: Iterable[str]) -> tuple[Definition, ...]:
@@ -57,6 +74,44 @@ def dangling_uses(before: Snapshot, after: Snapshot, paths: Iterable[str]) -> tu
     return tuple(found[place] for place in sorted(found))
 
 
+def possibly_dangling_uses(before: Snapshot, after: Snapshot, paths: Iterable[str]) -> tuple[Dangling, ...]:
+    """What in *after* reads a member that the change of the files *paths* removed, from a value that is not known.
+
+    Told only of a name that nothing in *after* defines any more, and no common type has. By path and place.
+    """
+    found: dict[tuple[str, Span], Dangling] = {}
+    for definition in removed_definitions(before, after, paths):
+        if _is_own_member(before, definition) and definition.name not in _COMMON_MEMBERS:
+            for use in _reads_of_unknown_values(before, after, definition):
+                found[use.path, use.span] = use
+    return tuple(found[place] for place in sorted(found))
+
+
+def _reads_of_unknown_values(before: Snapshot, after: Snapshot, definition: Definition) -> Iterator[Dangling]:
+    name = definition.name
+    files = list(candidates(after, (name,), definition.path))
+    if any(one.name == name for facts in files for one in facts.definitions):
+        return
+    for facts in files:
+        for reference in facts.references if facts.path in before.files else ():
+            parts = reference.name.split(".")
+            for n_part in range(1, len(parts)):
+                dotted = ".".join(parts[: n_part + 1])
+                if parts[n_part] == name and not resolve(after, facts.path, reference.scope, dotted).targets:
+                    was = resolve(before, facts.path, reference.scope, dotted)
+                    if not was.certain and (not was.targets or any(is_same(one, definition) for one in was.targets)):
+                        for span in part_spans(reference, n_part):
+                            yield Dangling(facts.path, span, dotted, definition, certain=False)
+
+
+def _is_own_member(snapshot: Snapshot, definition: Definition) -> bool:
+    """Whether it is a method, or a variable of the body, of a class that no other package has a part in."""
+    holder = holder_of(snapshot, definition)
+    if holder is None or holder.kind != "class" or definition.signature.startswith("self."):
+        return False
+    return all(path for path, _ in lineage(snapshot, (holder.path, holder.qualified_name)))
+
+
 def _is_still_there(after: Snapshot, definition: Definition) -> bool:
     facts = after.files.get(definition.path)
     key = definition.scope, definition.name
@@ -64,6 +119,9 @@ def _is_still_there(after: Snapshot, definition: Definition) -> bool:
 
 
 def _uses_of_definition(before: Snapshot, after: Snapshot, definition: Definition) -> Iterator[Dangling]:
+    source = after.files.get(definition.path)
+    if not definition.scope and source is not None and may_offer(after, source, definition.name):
+        return
     for facts in candidates(after, (definition.name,), definition.path):
         if facts.path not in before.files:
             continue
@@ -89,8 +147,18 @@ def _lost_reads(
         if part == definition.name and _leads_nowhere(after, facts, reference.scope, name):
             was = resolve(before, facts.path, reference.scope, name)
             if was.certain and any(is_same(target, definition) for target in was.targets):
+                certain = n_part != 1 or parts[0] not in OWN_NAMES or not _is_mixed_in(after, definition)
                 for span in part_spans(reference, n_part):
-                    yield Dangling(facts.path, span, name, definition)
+                    yield Dangling(facts.path, span, name, definition, certain)
+
+
+def _is_mixed_in(after: Snapshot, definition: Definition) -> bool:
+    """Whether another class has a member of that name: one that inherits from both gives it to ``self``."""
+    return any(
+        one.name == definition.name and is_member(after, one)
+        for facts in candidates(after, (definition.name,), definition.path)
+        for one in facts.definitions
+    )
 
 
 def _leads_nowhere(after: Snapshot, facts: FileFacts, scope: str, name: str) -> bool:
@@ -104,6 +172,12 @@ def _leads_nowhere(after: Snapshot, facts: FileFacts, scope: str, name: str) -> 
     return not any(key in facts.imports_by_name or key in facts.local_names for key in keys)
 
 
+def _moved(before: Snapshot, after: Snapshot, importer: str, imported: Import, location: str) -> bool:
+    """Whether what the import took from *location*, or as that module, can be had under the same words."""
+    source, now = (find_module(one.modules, importer, imported.module, imported.level) for one in (before, after))
+    return (source == location and now is not None) or bool(import_targets(after, importer, imported))
+
+
 def _imports_of_module(before: Snapshot, after: Snapshot, path: str) -> Iterator[Dangling]:
     location = location_of(path)
     if exists(after.modules, location):
@@ -112,5 +186,5 @@ def _imports_of_module(before: Snapshot, after: Snapshot, path: str) -> Iterator
         facts = after.files.get(importer)
         for imported in facts.imports if facts is not None else ():
             was = imported_locations(before, importer, imported)
-            if location in was and not import_targets(after, importer, imported):
+            if location in was and not _moved(before, after, importer, imported, location):
                 yield Dangling(importer, imported.name_span, imported.name or imported.module, path)

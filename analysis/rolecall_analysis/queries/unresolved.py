@@ -1,17 +1,19 @@
-"""Names that nothing binds."""
+"""Names that nothing binds, and attributes that nothing has."""
 
 from __future__ import annotations
 
 import builtins
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from rolecall_analysis.exports import star_sources
+from rolecall_analysis.exports import Module, Target, star_sources
 from rolecall_analysis.modules import exists, find_module, is_package, join_location, location_of
 from rolecall_analysis.queries.references import part_spans
-from rolecall_analysis.resolve import outwards, scope_definition
+from rolecall_analysis.resolve import lineage, outwards, resolve_steps, scope_definition, values_of
 from rolecall_analysis.snapshot import Snapshot, is_python
-from rolecall_analysis.values import FileFacts, Import, Span
+from rolecall_analysis.values import Definition, FileFacts, Import, Reference, Span
 
 _LATER_BUILTINS = frozenset(
     {
@@ -53,11 +55,13 @@ _BODY_BINDERS = frozenset({"locals", "vars"})
 
 @dataclass(frozen=True, slots=True)
 class Unresolved:
-    """A name that nothing binds in any scope it sees."""
+    """A name that nothing binds in any scope it sees, or an attribute that nothing gives to what it is read from."""
 
     path: str
     name: str
+    """For an attribute, dotted: ``price.total``."""
     span: Span
+    certain: bool = True
 
 
 def unresolved_names(snapshot: Snapshot, path: str) -> tuple[Unresolved, ...]:
@@ -91,6 +95,72 @@ def unresolved_names(snapshot: Snapshot, path: str) -> tuple[Unresolved, ...]:
     return tuple(sorted(found, key=lambda one: one.span))
 
 
+def missing_attributes(snapshot: Snapshot, path: str, text: str) -> tuple[Unresolved, ...]:
+    """The attributes read in the Python file *path*, which has that *text*, that what they are read from lacks.
+
+    Of a module of the repository it is certain; its packages are not judged. Of a class all of whose bases are in
+    the repository, and of ``self`` in it, it is possible, and told only of a name that occurs in no other place.
+    """
+    facts = snapshot.files.get(path)
+    if facts is None or not path.endswith(".py") or facts.problems:
+        return ()
+    found: list[Unresolved] = []
+    for reference in facts.references:
+        for n_part, holder, certain in _dead_end(snapshot, facts, reference):
+            name = reference.name.split(".")[n_part]
+            if name.startswith("__") or not name.isidentifier():
+                continue
+            is_lacking = _module_lacks if certain else _class_lacks
+            if is_lacking(snapshot, facts, holder, name) and not _is_given(text, name):
+                dotted = ".".join(reference.name.split(".")[: n_part + 1])
+                found.extend(Unresolved(path, dotted, span, certain) for span in part_spans(reference, n_part))
+    return tuple(sorted(found, key=lambda one: one.span))
+
+
+def _dead_end(snapshot: Snapshot, facts: FileFacts, reference: Reference) -> Iterator[tuple[int, Target, bool]]:
+    """The number of the first part that leads nowhere, what it is read from, and whether that is a module."""
+    if "." not in reference.name:
+        return
+    steps = list(resolve_steps(snapshot, facts.path, reference.scope, reference.name))
+    n_part = next((n for n, meaning in enumerate(steps) if not meaning.targets), 0)
+    holder = values_of(snapshot, steps[n_part - 1]) if n_part else None
+    if holder is not None and holder.certain and len(holder.targets) == 1:
+        (target,) = holder.targets
+        if isinstance(target, Module) or target.kind == "class":
+            yield n_part, target, isinstance(target, Module)
+
+
+def _is_given(text: str, name: str) -> bool:
+    """Whether something of that name is assigned, or told by a string, somewhere in *text*."""
+    target = rf"^[^=\n(]*\.{name}\b[^=\n(]*=(?!=)|^\s*[\w.]+\.{name}\s*:|\b(?:as|for)\s[^=\n(]*\.{name}\b"
+    return re.search(rf"{target}|[\"']{name}[\"']", text, re.MULTILINE) is not None
+
+
+def _module_lacks(snapshot: Snapshot, facts: FileFacts, holder: Target, name: str) -> bool:
+    return isinstance(holder, Module) and _has_not(snapshot, facts.path, holder.location, name)
+
+
+def _class_lacks(snapshot: Snapshot, facts: FileFacts, holder: Target, name: str) -> bool:
+    if not isinstance(holder, Definition) or any(other != facts.path for other in snapshot.mentioning(name)):
+        return False
+    known = ((one.scope, one.name) for one in facts.definitions)
+    if any(each == name for _, each in chain(known, facts.imports_by_name, facts.local_names)):
+        return False
+    if hasattr(type, name) or hasattr(object, name):
+        return False
+    return all(_shows_its_members(snapshot, *key) for key in lineage(snapshot, (holder.path, holder.qualified_name)))
+
+
+def _shows_its_members(snapshot: Snapshot, path: str, qualified_name: str) -> bool:
+    """Whether what can be read from the class is what its body and its methods say."""
+    facts = snapshot.files.get(path)
+    found = scope_definition(facts, qualified_name) if facts is not None else None
+    if facts is None or found is None or facts.problems or "metaclass" in found.signature:
+        return False
+    hooks = ("__getattr__", "__getattribute__", "__setattr__", "__slots__")
+    return not found.decorators and not any((qualified_name, hook) in facts.definitions_by_name for hook in hooks)
+
+
 def _is_bound(facts: FileFacts, scope: str, owner: str, name: str) -> bool:
     if scope and name in _SCOPE_NAMES:
         return True
@@ -112,12 +182,21 @@ def _is_missing(snapshot: Snapshot, path: str, imported: Import) -> bool:
     Of a package it is never said: its submodule may be compiled, or made by a build.
     """
     location = find_module(snapshot.modules, path, imported.module, imported.level) or ""
+    return _has_not(snapshot, path, location, imported.name or "")
+
+
+def _has_not(snapshot: Snapshot, path: str, location: str, name: str) -> bool:
+    """Whether the module at *location* certainly lacks *name*, which the file *path* wants of it."""
     source = snapshot.files.get(snapshot.modules.files.get(location, ""))
-    name = imported.name or ""
-    if source is None or source.path == path or is_package(snapshot.modules, location) or not _is_judged(source):
+    if source is None or source.path == path or is_package(snapshot.modules, location):
         return False
+    return not (_binds(source, "", name) or may_offer(snapshot, source, name))
+
+
+def may_offer(snapshot: Snapshot, source: FileFacts, name: str) -> bool:
+    """Whether the module *source* may have a *name* that no statement in it binds."""
     is_made_up = name in _MODULE_NAMES or ("", "__getattr__") in source.definitions_by_name
-    return not (is_made_up or _binds(source, "", name) or _may_come_by_star(snapshot, source, name))
+    return is_made_up or not _is_judged(source) or _may_come_by_star(snapshot, source, name)
 
 
 def _is_judged(facts: FileFacts) -> bool:

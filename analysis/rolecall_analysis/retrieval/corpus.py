@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from threading import Lock
 
 from msgspec import Struct
 
@@ -59,10 +60,15 @@ class Document(Struct, frozen=True, gc=False):
 
 
 class Corpus:
-    """The words and the past of one folder, brought up to a snapshot by `follow`. One thread at a time may use it."""
+    """The words and the past of one folder, brought up to a snapshot by `follow`. One thread at a time may use it.
+
+    It takes seconds to read a large repository the first time, and is quick after that.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        self.in_use = Lock()
+        """Held by `rank` while it works; whoever else uses a corpus that threads share holds it, too."""
         self._snapshot = Snapshot()
         self.past: Past = NO_PAST
         self.imported_files = ImportedFiles()

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
+from heapq import nlargest
 
 from rolecall_analysis.queries import enclosing_definition
 from rolecall_analysis.retrieval.bm25 import bm25, scaled
 from rolecall_analysis.retrieval.corpus import Corpus
 from rolecall_analysis.retrieval.passages import Place, passages_in
-from rolecall_analysis.retrieval.past import functions_described
+from rolecall_analysis.retrieval.past import functions_changed_by, functions_described, likeness
 from rolecall_analysis.retrieval.question import Query, Question
 from rolecall_analysis.retrieval.words import code_names, terms
 from rolecall_analysis.snapshot import Snapshot
+
+_MOST_LIKELY = 8
+"""So many functions are taken for concerned when it is asked what such functions name."""
 
 _SHORTEST_NAME = 4
 """A shorter name of a class is taken for a word."""
@@ -34,7 +39,9 @@ def function_evidence(
         "named": _named(candidates, code_names(question.text)),
         "class named": _with_class_named(candidates, question.words),
         "function past": _described(question, candidates),
+        "function past commits": _changed_by_like_commits(question, candidates),
     }
+    evidence["named by the likeliest"] = _named_by_likeliest(question.corpus, evidence)
     if at_cursor is not None:
         evidence["named at the cursor"] = _named(candidates, question.corpus.names_within(*at_cursor))
         evidence["names what is at the cursor"] = _naming(question.corpus, candidates, _plain(at_cursor))
@@ -79,6 +86,29 @@ def _described(question: Question, candidates: Iterable[Place]) -> dict[Place, f
     functions = {place: (place[0], _plain(place)) for place in candidates}
     scores = functions_described(question.corpus.past, question.terms, set(functions.values()))
     return {place: scores.get(function, 0.0) for place, function in functions.items()}
+
+
+def _changed_by_like_commits(question: Question, candidates: Iterable[Place]) -> dict[Place, float]:
+    past = question.corpus.past
+    scores = functions_changed_by(past, likeness(past, question.terms))
+    found = ((place, scores.get((place[0], _plain(place)), 0.0)) for place in candidates)
+    return {place: score for place, score in found if score}
+
+
+def _named_by_likeliest(corpus: Corpus, evidence: Mapping[str, Mapping[Place, float]]) -> dict[Place, float]:
+    """The functions whose names stand in the likeliest ones, by file and words alone; a common name says less."""
+    file, words = scaled(evidence["file"]), scaled(evidence["own words"])
+    likely = {place: value + words.get(place, 0.0) for place, value in file.items()}
+    namesakes: dict[str, list[Place]] = {}
+    for place in evidence["file"]:
+        namesakes.setdefault(_plain(place), []).append(place)
+    scores: dict[Place, float] = {}
+    for best in nlargest(_MOST_LIKELY, likely, key=likely.__getitem__):
+        for name in corpus.names_within(*best) & namesakes.keys():
+            for place in namesakes[name]:
+                if place != best:
+                    scores[place] = scores.get(place, 0.0) + likely[best] / math.sqrt(len(namesakes[name]))
+    return scores
 
 
 def _naming(corpus: Corpus, candidates: Iterable[Place], name: str) -> dict[Place, float]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Timer
 
+from rolecall_analysis.programs import find_program
 from rolecall_analysis.retrieval.words import terms
 
 MAX_COMMITS = 6000
@@ -80,11 +80,11 @@ class HistoryReader:
 
     def read(self) -> History:
         """The history up to the commit that is checked out; an empty one where there is none or git fails."""
-        head = _git(self.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").strip()
+        head = run_git(self.root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}").strip()
         if not head:
             return History()
         if head != self._last.head:
-            listing = _git(self.root, "rev-list", "--no-merges", "--topo-order", f"--max-count={MAX_COMMITS}", head)
+            listing = run_git(self.root, "rev-list", "--no-merges", "--topo-order", f"--max-count={MAX_COMMITS}", head)
             ids = listing.split()
             self._read_messages([commit for commit in ids if commit not in self._messages])
             in_depth = ids[:MAX_COMMITS_IN_DEPTH]
@@ -118,7 +118,7 @@ def _changed_functions(diff: str) -> Iterator[tuple[str, str]]:
 def _records(root: Path, ids: Sequence[str], *options: str) -> Iterator[tuple[str, str]]:
     """What git prints of each commit after its identity; of those alone that were asked for."""
     wanted = set(ids)
-    output = _git(root, *_DIFF, *options, stdin="".join(f"{commit}\n" for commit in ids)) if ids else ""
+    output = run_git(root, *_DIFF, *options, stdin="".join(f"{commit}\n" for commit in ids)) if ids else ""
     for record in output.split(_RECORD)[1:]:
         commit, _, rest = record.partition(_FIELD)
         if commit in wanted:
@@ -126,9 +126,9 @@ def _records(root: Path, ids: Sequence[str], *options: str) -> Iterator[tuple[st
             yield commit, rest
 
 
-def _git(root: Path, *arguments: str, stdin: str = "") -> str:
+def run_git(root: Path, *arguments: str, stdin: str = "") -> str:
     """The output of a git command, as far as it came in time; empty where it cannot be run."""
-    git = shutil.which("git")
+    git = find_program("git", root)
     if git is None:
         return ""
     with tempfile.TemporaryFile() as given:

@@ -90,6 +90,16 @@ def changed_by(past: Past, likeness: Mapping[int, float]) -> dict[str, float]:
     return _for_changes(past, scores)
 
 
+def functions_changed_by(past: Past, likeness: Mapping[int, float]) -> dict[tuple[str, str], float]:
+    """As `changed_by`, for functions."""
+    scores: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for number, alike in likeness.items():
+        functions = past.history.commits[number].functions
+        for function in functions:
+            scores[function] += alike * alike / math.log(2 + len(functions))
+    return {one: value / math.sqrt(FEW_CHANGES + len(past.functions[one])) for one, value in scores.items()}
+
+
 def changed_with(past: Past, path: str, likeness: Mapping[int, float] | None = None) -> dict[str, float]:
     """How often each file changed together with *path*, for how often it changes at all.
 

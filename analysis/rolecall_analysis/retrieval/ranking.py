@@ -48,10 +48,9 @@ def rank(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[Ranked, ...]
 
     The seed itself is not among the files, nor the function at the cursor among the functions.
     """
-    corpus.follow(snapshot)
-    return (
-        _rank_functions(corpus, snapshot, query) if query.level == "function" else _rank_files(corpus, snapshot, query)
-    )
+    with corpus.in_use:
+        corpus.follow(snapshot)
+        return (_rank_functions if query.level == "function" else _rank_files)(corpus, snapshot, query)
 
 
 def _rank_files(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[Ranked, ...]:

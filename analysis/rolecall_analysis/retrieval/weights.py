@@ -27,13 +27,15 @@ FILE_WEIGHTS: Mapping[str, float] = {
 }
 
 FUNCTION_WEIGHTS: Mapping[str, float] = {
-    "file": 2.2,
-    "own words": 2.2,
-    "own subject": 1.9,
-    "function past": 1.3,
-    "function name": 1.0,
+    "file": 1.9,
+    "own words": 2.3,
+    "own subject": 1.7,
+    "function name": 0.9,
     "class named": 0.8,
+    "function past": 0.7,
+    "function past commits": 0.7,
     "named": 0.5,
+    "named by the likeliest": 0.5,
     "named at the cursor": 1.0,
     "names what is at the cursor": 1.0,
 }
@@ -64,5 +66,7 @@ REASONS: Mapping[str, str] = {
     "named at the cursor": "it is named at the cursor",
     "names what is at the cursor": "it names the function at the cursor",
     "function past": "commits that changed it were described alike",
+    "function past commits": "commits that were described alike changed it",
+    "named by the likeliest": "functions that are likely concerned name it",
 }
 """What is said of an item for which a kind of evidence speaks."""

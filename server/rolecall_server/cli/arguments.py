@@ -5,48 +5,251 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rolecall_server import __version__
+
+if TYPE_CHECKING:
+    _Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # pyright: ignore[reportPrivateUsage]
 
 
 def parser() -> argparse.ArgumentParser:
     """The command line as argparse knows it."""
     top = argparse.ArgumentParser(
-        prog="rolecall", description="A software team inside your editor, and here without one."
+        prog="rolecall",
+        description="A software team inside your editor, and here without one.",
+        epilog="rolecall COMMAND --help shows what a command takes, with examples.",
     )
     top.add_argument("-V", "--version", action="version", version=f"rolecall {__version__}")
     commands = top.add_subparsers(dest="command", metavar="COMMAND")
-    commands.add_parser("serve", help="speak the Language Server Protocol over standard input and output")
-    tests = commands.add_parser("tests", help="have the QA Engineer write tests for a file")
-    tests.add_argument("file", type=Path, help="the Python file to test")
-    tests.add_argument("--symbol", default="", metavar="NAME", help="only this function or class, such as Cart.total")
-    tests.add_argument("--brief", default="", metavar="TEXT", help="what else the QA Engineer should know")
-    implement = commands.add_parser("implement", help="have the Engineer implement a brief")
-    implement.add_argument("brief", help="what to implement, in a sentence or a page")
-    implement.add_argument("--in", dest="file", type=Path, metavar="FILE", help="the file to work on")
-    for command in (tests, implement):
-        command.add_argument(
-            "--root", type=Path, metavar="DIR", help="the repository; else the project around the file"
+    _add(commands, "serve", "speak the Language Server Protocol over standard input and output; editors start it")
+    _add_work(commands)
+    _add_team(commands)
+    _add_decisions(commands)
+    _add_documents(commands)
+    _add_doctor(commands)
+    _add_usage(
+        _add(
+            commands,
+            "usage",
+            "what the models have used: tokens, calls and money",
+            "usage",
+            "usage --by model --days 30",
+            "usage --by role,run --root . --json",
         )
-        command.add_argument("--yes", action="store_true", help="accept every hunk without asking")
-        command.add_argument("--json", action="store_true", help="print the proposal as JSON; asks nothing")
-        command.add_argument(
-            "--set",
-            dest="settings",
-            action=_Set,
-            default={},
-            metavar="NAME=VALUE",
-            help="a setting for this once, such as tests.run=false; may be given several times",
-        )
-    demo = commands.add_parser("demo", help="run the main job on a copy of a small library")
+    )
+    demo = _add(commands, "demo", "run the main job on a copy of a small library")
     demo.add_argument(
         "--library", type=Path, required=True, metavar="ARCHIVE", help="its source distribution (.tar.gz)"
     )
     demo.add_argument("--yes", action="store_true", help="go through without asking")
-    _add_graph(commands.add_parser("graph", help="ask the code graph of a folder: calls, imports, impact, a map"))
-    _add_rank(commands.add_parser("rank", help="the files or functions that some words are about"))
+    _add_graph(
+        _add(
+            commands,
+            "graph",
+            "ask the code graph of a folder: calls, imports, impact, a map",
+            "graph impact . --of shop/cart.py::Cart.total",
+            "graph imports . --json",
+        )
+    )
+    _add_rank(
+        _add(
+            commands,
+            "rank",
+            "the files or functions that some words are about",
+            'rank . "session cookie is not partitioned"',
+        )
+    )
     return top
+
+
+def _add(commands: _Commands, name: str, summary: str, *examples: str) -> argparse.ArgumentParser:
+    """A command that explains itself, with *examples* of what follows `rolecall`."""
+    shown = "\n".join(["examples:", *(f"  rolecall {example}" for example in examples)]) if examples else ""
+    description = f"{summary[0].upper()}{summary[1:]}."
+    formatter = argparse.RawDescriptionHelpFormatter
+    return commands.add_parser(name, help=summary, description=description, epilog=shown, formatter_class=formatter)
+
+
+def _add_work(commands: _Commands) -> None:
+    tests = _add(
+        commands,
+        "tests",
+        "have the QA Engineer write tests for a file",
+        "tests src/shop/price.py",
+        "tests src/shop/cart.py --symbol Cart.total --yes",
+        'tests src/shop/price.py -m "use the db fixture"',
+    )
+    tests.add_argument("file", type=Path, help="the Python file to test")
+    tests.add_argument("--symbol", default="", metavar="NAME", help="only this function or class, such as Cart.total")
+    tests.add_argument(
+        "-m",
+        "--brief",
+        default="",
+        metavar="TEXT",
+        help='what the QA Engineer should know, or do otherwise than in its last proposal: "use the db fixture"',
+    )
+    implement = _add(
+        commands,
+        "implement",
+        "have the Engineer implement a brief",
+        'implement "let total() take a tax rate" --in src/shop/price.py',
+        'implement "rename shop/price.py to shop/prices.py"',
+    )
+    implement.add_argument("brief", help="what to implement, in a sentence or a page")
+    implement.add_argument("--in", dest="file", type=Path, metavar="FILE", help="the file to work on; it may be new")
+    for command in (tests, implement):
+        _add_root(command)
+        _add_acceptance(command)
+
+
+def _add_team(commands: _Commands) -> None:
+    run = _add(
+        commands,
+        "run",
+        "have the team work on a brief, from requirements to a reviewed proposal",
+        'run "let total() take a tax rate, and print a receipt with it"',
+        'run --plan "$(cat brief.md)"',
+        'run "explain prices in the receipt" --roles engineer,reviewer',
+    )
+    run.add_argument("brief", help="what you want, in a sentence or a page")
+    run.add_argument("--in", dest="file", type=Path, metavar="FILE", help="the file it is about")
+    run.add_argument("--plan", action="store_true", help="only say who would work on it, and what that may cost")
+    resume = _add(
+        commands,
+        "resume",
+        "go on with a run that was paused, stopped or killed, or that waits for you",
+        "resume r12",
+        "resume r12 --again m7",
+        "resume r12 --edit design design.md",
+        "resume r12 --edit m4 requirements.md --branch",
+    )
+    resume.add_argument("run", metavar="RUN", help="such as r12")
+    resume.add_argument("--again", default="", metavar="MESSAGE", help="have this done anew, and what rests on it: m7")
+    resume.add_argument(
+        "--edit", nargs=2, metavar=("DOCUMENT", "FILE"), help="put the text of FILE in the place of a document: design"
+    )
+    resume.add_argument("--drop", default="", metavar="TASKS", help="leave tasks out that are not done yet: T2,T3")
+    resume.add_argument("--branch", action="store_true", help="with --edit: as a run of its own")
+    for command in (run, resume):
+        command.add_argument("--roles", default="", metavar="ROLES", help="who works on it: engineer,reviewer, or all")
+        command.add_argument(
+            "--repository-roles", action="store_true", help="confirm the roles in .rolecall/roles as they are now"
+        )
+        _add_root(command)
+        _add_acceptance(command)
+
+
+def _add_acceptance(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--yes", action="store_true", help="accept every hunk without asking, but no guarded file")
+    command.add_argument("--guarded", action="store_true", help="with --yes: guarded files as well")
+    command.add_argument("--json", action="store_true", help="print the proposal as JSON; asks nothing")
+    _add_settings(command)
+
+
+def _add_doctor(commands: _Commands) -> None:
+    doctor = _add(
+        commands,
+        "doctor",
+        "say which model answers and why, whether tests can run here, and what has to be fixed",
+        "doctor",
+        "doctor --probe",
+    )
+    _add_root(doctor)
+    doctor.add_argument("--probe", action="store_true", help="try what the model can do: a handful of short calls")
+    doctor.add_argument("--json", action="store_true", help="print everything as JSON")
+    _add_settings(doctor)
+
+
+def _add_settings(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--set",
+        dest="settings",
+        action=_Set,
+        default={},
+        metavar="NAME=VALUE",
+        help="a setting for this once, such as tests.run=false; may be given several times",
+    )
+
+
+def _add_decisions(commands: _Commands) -> None:
+    review = _add(
+        commands,
+        "review",
+        "decide what is undecided, hunk by hunk",
+        "review",
+        "review p7",
+        'review p7 --accept h1,h2 --reject h3 --reason "it repeats test_total"',
+    )
+    review.add_argument("proposal", nargs="?", help="such as p7; without it the undecided ones are listed")
+    review.add_argument("--accept", default="", metavar="HUNKS", help="accept these without asking: h1,h2 or all")
+    review.add_argument("--reject", default="", metavar="HUNKS", help="reject these without asking: h3 or all")
+    review.add_argument("--reason", default="", metavar="TEXT", help="why they are rejected")
+    review.add_argument("--guarded", action="store_true", help="with --accept: guarded files may change as well")
+    log = _add(
+        commands,
+        "log",
+        "what the team did here, and what was decided",
+        "log",
+        "log p7",
+        "log r12 --sent",
+        "log --at src/shop/price.py:12",
+    )
+    log.add_argument(
+        "what", nargs="?", help="a run, a proposal or a message, such as r12, p7 or m3; without it all runs are listed"
+    )
+    log.add_argument("--sent", action="store_true", help="what the model was told in that run, call by call")
+    log.add_argument("--at", metavar="FILE:LINE", help="where that line came from")
+    log.add_argument("--limit", type=int, default=20, metavar="N", help="how many runs, 20 if not given")
+    undo = _add(
+        commands,
+        "undo",
+        "take accepted hunks out of their files again",
+        "undo r12",
+        "undo p7/h2",
+        "undo p7 --what-still-fits",
+    )
+    undo.add_argument("what", help="a run, a proposal or a hunk: r12, p7, p7/h2; a rejected hunk is offered again")
+    undo.add_argument(
+        "--what-still-fits", action="store_true", help="where some of it was changed since, take back the rest"
+    )
+    for command in (review, log, undo):
+        _add_root(command)
+        command.add_argument("--json", action="store_true", help="print everything as JSON; asks nothing")
+
+
+def _add_usage(usage: argparse.ArgumentParser) -> None:
+    usage.add_argument(
+        "--by", default="day,model", metavar="WHAT", help="day, model, role or run, several with commas; day,model"
+    )
+    usage.add_argument("--days", type=int, metavar="N", help="only today and the N - 1 days before it, UTC")
+    usage.add_argument("--root", type=Path, metavar="DIR", help="only in this repository; else in all")
+    usage.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def _add_documents(commands: _Commands) -> None:
+    documents = _add(
+        commands,
+        "documents",
+        "what the team wrote down: requirements, designs, tasks, reviews",
+        "documents",
+        "documents d3 > tasks.md",
+        "documents d3 --take tasks.md",
+        "documents r12 --check",
+        "documents --understand",
+    )
+    documents.add_argument("what", nargs="?", help="a document or a run, such as d3 or r12; without it all are listed")
+    documents.add_argument("--take", type=Path, metavar="FILE", help="store an edited document as its next version")
+    documents.add_argument("--check", action="store_true", help="say which ids and names in the code lead nowhere")
+    documents.add_argument("--understand", action="store_true", help="tell this repository in ten lines")
+    documents.add_argument("--json", action="store_true", help="print everything as JSON")
+    _add_root(documents)
+
+
+def _add_root(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--root", type=Path, metavar="DIR", help="the repository; else the project around the file or this folder"
+    )
 
 
 def _add_rank(rank: argparse.ArgumentParser) -> None:
@@ -115,11 +318,16 @@ class _Set(argparse.Action):
 
         name, equals, value = str(values).partition("=")
         name = name.removeprefix("rolecall.")
-        if not equals or name not in {row.key.removeprefix("rolecall.") for row in setting_rows()}:
+        rows = {row.key.removeprefix("rolecall."): row for row in setting_rows()}
+        row_name = ".".join(name.split(".")[:2])
+        in_object = row_name in rows and rows[row_name].schema.get("type") == "object"
+        if not equals or row_name not in rows or in_object != (name.count(".") == 2):
             parser.error(f"argument --set: {values} is no NAME=VALUE of a setting; docs/settings.md lists them")
-        group, _, option = name.partition(".")
-        _, problems = read_settings({group: {option: value}}, {})
+        group, option, *part = name.split(".")
+        given: dict[str, dict[str, Any]] = getattr(namespace, self.dest)
+        so_far = given.get(group, {})
+        chosen = {**so_far.get(option, {}), part[0]: value} if part else value
+        _, problems = read_settings({group: {option: chosen}}, {})
         if problems:
             parser.error(f"argument --set: {problems[0].partition(';')[0]}")
-        given: dict[str, dict[str, str]] = getattr(namespace, self.dest)
-        setattr(namespace, self.dest, {**given, group: {**given.get(group, {}), option: value}})
+        setattr(namespace, self.dest, {**given, group: {**so_far, option: chosen}})

@@ -6,6 +6,7 @@ import argparse
 import asyncio
 import difflib
 import os
+import re
 import signal
 import sys
 import tarfile
@@ -17,9 +18,18 @@ from typing import Any, Protocol
 from rich.console import Console
 
 from rolecall_server.cli.interrupts import end_like_ctrl_c
-from rolecall_server.cli.screen import ask, say
+from rolecall_server.cli.screen import ask, say, say_prose
 from rolecall_server.errors import FileRefused, RolecallError
-from rolecall_server.sandbox import Interpreter, NotRun, find_interpreter, run_tests, shadow_workspace
+from rolecall_server.sandbox import (
+    Confinement,
+    Interpreter,
+    NotRun,
+    Unconfined,
+    choose_confinement,
+    find_interpreter,
+    run_tests,
+    shadow_workspace,
+)
 from rolecall_server.settings import read_settings
 from rolecall_server.workspace import Workspace
 
@@ -32,6 +42,9 @@ BRIEF = (
     "`kebabize('Device Type')` all give 'device-type'. Give it a docstring with examples like its neighbours, "
     "and tests."
 )
+
+_HEADLINE = re.compile(r"(\d+ hunks? in .*?\.) .*")
+"""The message that a proposal is there, in two parts: the second is its evidence, which stands above the diff again."""
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
 
@@ -72,14 +85,16 @@ async def _demo(screen: Console, scratch: Path, library: Path, make_editor: Make
     environ = {**os.environ, "XDG_DATA_HOME": str(scratch / "data")}
     settings, who = _settings()
     screen.rule("Rolecall")
-    say(screen, f"Repository: a copy of {root.name} in {root}\nModel: {who}\n")
+    confinement, walls = await _confinement(screen, root)
+    settings["tests"]["confinement"] = walls
+    say(screen, f"Repository: a copy of {root.name} in {root}\nModel: {who}\nTests run in: {confinement.name}\n")
     before = _texts(root)
 
     def show_progress(message: str) -> None:
         say(screen, f"  … {message}", "dim")
 
     def show_message(message: str) -> None:
-        say(screen, message, "bold")
+        say(screen, _HEADLINE.sub(r"\1", message), "bold")
 
     editor = make_editor(show_message, _without_repeats(show_progress))
     await editor.start(root, environ, settings)
@@ -97,7 +112,7 @@ async def _demo(screen: Console, scratch: Path, library: Path, make_editor: Make
     screen.rule("3. What changed on disk")
     exact = _compare(screen, before, _texts(root), [*(first or ()), *(second or ())])
     screen.rule("4. The repository's own tests")
-    green = await _run_tests(screen, root)
+    green = await _run_tests(screen, root, confinement)
     return 0 if exact and green and first is not None and second is not None else 1
 
 
@@ -117,7 +132,8 @@ def _unpack(library: Path, scratch: Path) -> Path:
 
 def _settings() -> tuple[dict[str, Any], str]:
     """The settings an editor would send, and who answers: the configured model, else the recording."""
-    tests = {"interpreter": sys.executable}
+    # How many faults there is time for differs from machine to machine, and a recording answers what it was asked.
+    tests = {"interpreter": sys.executable, "worthSeconds": 0}
     model = read_settings({}, os.environ)[0].model
     if model.replay or model.name or model.base_url:
         return {"tests": tests}, f"the configured one ({model.replay or model.name or model.base_url})"
@@ -125,6 +141,19 @@ def _settings() -> tuple[dict[str, Any], str]:
         "none is configured, so a recorded conversation with one is replayed. What it proposed is applied, "
         "run and reviewed here and now."
     )
+
+
+async def _confinement(screen: Console, root: Path) -> tuple[Confinement, str]:
+    """How the library's tests are run, and the setting for it.
+
+    Where this machine cannot confine them they run all the same, and the screen says so: the library is a known
+    one, whose content was checked when it was fetched.
+    """
+    confinement = await choose_confinement("required", root)
+    if not isinstance(confinement, NotRun):
+        return confinement, "required"
+    say(screen, f"{confinement.reason} For this demo they run without walls. {confinement.next_step}", "yellow")
+    return Unconfined(), "off"
 
 
 def _without_repeats(show: Callable[[str], None]) -> Callable[[str], None]:
@@ -154,7 +183,10 @@ async def _propose_and_decide(
         return None
     shown = await editor.execute("rolecall.proposal.show", {"proposalId": proposal_id})
     for line in str(shown["text"]).splitlines():
-        say(screen, line, "italic" if line.startswith("#") else _STYLES.get(line[:1], ""))
+        if line.startswith("#"):
+            say_prose(screen, line, "italic")
+        else:
+            say(screen, line, _STYLES.get(line[:1], ""))
     hunks: Sequence[Mapping[str, Any]] = shown["hunks"]
     by_id = {hunk["hunkId"]: hunk for hunk in hunks}
     accepted: list[str] = []
@@ -226,12 +258,12 @@ def _signed_lines(diff: Sequence[str]) -> list[str]:
     return [line for line in diff if line[:1] in ("+", "-")]
 
 
-async def _run_tests(screen: Console, root: Path) -> bool:
+async def _run_tests(screen: Console, root: Path, confinement: Confinement) -> bool:
     interpreter = find_interpreter(root, sys.executable, os.environ)
     if not isinstance(interpreter, Interpreter):
         say(screen, f"Not run: {interpreter}", "bold red")
         return False
-    async with shadow_workspace(Workspace(root)) as shadow:
+    async with shadow_workspace(Workspace(root), confinement) as shadow:
         if isinstance(shadow, NotRun):
             say(screen, f"Not run: {shadow}", "bold red")
             return False

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import signal
+from collections.abc import Coroutine
+from contextlib import suppress
 from types import FrameType
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""What ends a command from outside; Windows has no SIGHUP."""
 
 
 def end_like_ctrl_c() -> None:
@@ -11,10 +19,32 @@ def end_like_ctrl_c() -> None:
 
     A signal that is ignored already, as under `nohup`, stays ignored.
     """
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)  # Windows has no SIGHUP
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
+    for number in _ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _interrupt)
+
+
+def run_until_interrupted(work: Coroutine[Any, Any, _T]) -> _T:
+    """The result of *work*, which a signal cancels.
+
+    Raises:
+        KeyboardInterrupt: a signal did.
+    """
+    try:
+        return asyncio.run(_cancelled_by_signals(work))
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None
+
+
+async def _cancelled_by_signals(work: Coroutine[Any, Any, _T]) -> _T:
+    """Await *work*; an exception raised by a handler may strike, and be lost, in somebody else's clean-up."""
+    task = asyncio.current_task()
+    assert task is not None
+    for number in _ENDING:
+        if signal.getsignal(number) is _interrupt:
+            with suppress(NotImplementedError):  # Windows' loops take no handlers: there `_interrupt` raises instead
+                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
+    return await work
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:

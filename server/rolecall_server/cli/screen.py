@@ -1,39 +1,83 @@
-"""Proposals in a terminal: coloured, hunk by hunk, with a question after each."""
+"""What is shown in a terminal: proposals, coloured, hunk by hunk; errors; questions."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from rolecall_server.review.acceptance import with_needs
+from rolecall_analysis import is_python
+from rolecall_server.errors import NoModelConfigured, RolecallError
 from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.proposal import FileChange, Hunk, HunkState
+from rolecall_server.review.hidden import hidden_characters
+from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState
+from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.rendering import (
-    describe_hunk,
+    describe_place,
+    failures_at,
     file_header,
     hunk_diff,
     hunk_header,
     render_evidence,
     visible,
 )
-from rolecall_server.review.shelf import Reviewed, decide
-from rolecall_server.store import Store
+from rolecall_server.review.shelf import PROPOSAL_JSON, Reviewed
 
 PIPE_COLUMNS = 200
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
-_ANSWERS = {"yes": "y", "no": "n", "all": "a", "quit": "q"}
-_HUNK_HELP = (
-    "  y  accept this hunk\n"
-    "  n  reject it\n"
-    "  a  accept it and all that follow\n"
-    "  q  stop asking: write what was accepted, leave the rest undecided\n"
-    "  Ctrl+C  stop, and write nothing"
+_NAME_A_MODEL = (
+    "Name one: (1) a hosted model: set OPENAI_API_KEY and ROLECALL_MODEL; "
+    "(2) a local server (Ollama, LM Studio, llama.cpp, vLLM): set ROLECALL_BASE_URL, for example "
+    "http://localhost:11434/v1, and ROLECALL_MODEL; "
+    "(3) for this once: --set model.name=NAME --set model.baseUrl=URL --set model.apiKeyVariable=VARIABLE."
 )
 
 
 def say(screen: Console, text: str, style: str = "") -> None:
     """Print *text* as it is: no markup, no line broken, nothing in it that a terminal would obey."""
     screen.print(Text("\n".join(visible(line) for line in text.split("\n")), style), soft_wrap=True)
+
+
+def say_prose(screen: Console, text: str, style: str = "") -> None:
+    """Print sentences as `say` does, but broken between words where they meet the edge of a terminal."""
+    shown = "\n".join(visible(line) for line in text.split("\n"))
+    screen.print(Text(shown, style), soft_wrap=not screen.is_terminal)
+
+
+def say_error(messages: Console, error: RolecallError) -> None:
+    """Print what went wrong, and what to do next on the command line."""
+    say_prose(messages, f"{error.code}: {error.what}", "bold red")
+    say_prose(messages, next_step(error))
+
+
+def next_step(error: RolecallError) -> str:
+    """What to do about *error*, in words for somebody who has no editor open."""
+    return _NAME_A_MODEL if isinstance(error, NoModelConfigured) else error.next_step
+
+
+def print_json(value: Mapping[str, Any] | list[Any]) -> None:
+    """Print *value* for programs."""
+    print(json.dumps(value, indent=2))
+
+
+def print_json_error(error: RolecallError) -> None:
+    """Print what went wrong for programs."""
+    print_json({"error": {"code": error.code, "what": error.what, "nextStep": next_step(error)}})
+
+
+def proposal_json(reviewed: Reviewed) -> dict[str, Any]:
+    """A proposal as it stands now, for programs."""
+    states = reviewed.states
+    return {
+        "proposal": json.loads(PROPOSAL_JSON.dump_json(reviewed.proposal)),
+        "states": dict(states),
+        "reasons": {hunk_id: reason for hunk_id, reason in reviewed.reasons.items() if reason},
+        "counts": {state.value: sum(one is state for one in states.values()) for state in HunkState},
+        "guarded": guarded_paths(reviewed.proposal, reviewed.undecided),
+    }
 
 
 def wide_screen() -> Console:
@@ -47,17 +91,17 @@ def print_summary(screen: Console, reviewed: Reviewed) -> None:
     proposal = reviewed.proposal
     say(screen, f"\n{proposal.title} ({proposal.id})", "bold")
     for line in render_evidence(proposal.evidence):
-        say(screen, line, _evidence_style(proposal.evidence, line))
+        say_prose(screen, line, _evidence_style(proposal.evidence, line))
     if proposal.rationale:
-        say(screen, f"\n{proposal.rationale}", "italic")
+        say_prose(screen, f"\n{proposal.rationale}", "italic")
 
 
 def print_diff(screen: Console, reviewed: Reviewed) -> None:
-    """Print every hunk as one coloured diff."""
+    """Print every hunk as one coloured diff, with the state of those that are not simply on offer."""
     for change in reviewed.proposal.files:
         print_file_header(screen, change)
         for hunk in change.hunks:
-            print_hunk(screen, change, hunk)
+            print_hunk(screen, reviewed, change, hunk)
     screen.print()
 
 
@@ -66,42 +110,27 @@ def print_file_header(screen: Console, change: FileChange) -> None:
     say(screen, "\n" + "\n".join(file_header(change)), "bold")
 
 
-def print_hunk(screen: Console, change: FileChange, hunk: Hunk) -> None:
-    """Print one hunk as a coloured unified diff."""
+def print_hunk(screen: Console, reviewed: Reviewed, change: FileChange, hunk: Hunk) -> None:
+    """Print one hunk as a coloured unified diff; above it what a reader should know before."""
+    for line in (*_warnings(change, hunk), *failures_at(reviewed.proposal, change, hunk)):
+        say_prose(screen, line, "bold red")
+    if place := describe_place(hunk):
+        say_prose(screen, f"{hunk.id}: {place}", "dim")
+    state, reason = reviewed.states[hunk.id], reviewed.reasons.get(hunk.id)
+    if state is not HunkState.PENDING:
+        say_prose(screen, f"{hunk.id} is {state}{f': {reason}' if reason else '.'}", "yellow")
     for line in (hunk_header(change, hunk), *hunk_diff(change, hunk)):
         say(screen, line, _STYLES.get(line[:1], ""))
 
 
-def ask_for_decisions(screen: Console, store: Store, reviewed: Reviewed) -> list[str]:
-    """The hunks the developer accepts, each shown before it is asked about.
-
-    Those refused are stored as rejected, the rest stays pending.
-    """
-    accepted: list[str] = []
-    shown_file: FileChange | None = None
-    hunks = reviewed.proposal.hunks()
-    for number, (change, hunk) in enumerate(hunks, start=1):
-        if hunk.id not in reviewed.undecided or hunk.id in accepted:
-            continue
-        if change is not shown_file:
-            print_file_header(screen, change)
-            shown_file = change
-        else:
-            screen.print()
-        print_hunk(screen, change, hunk)
-        needs = _needs(reviewed, hunk, accepted)
-        question = f"({number}/{len(hunks)}) {hunk.id} {describe_hunk(change, hunk)}{needs}. Accept it?"
-        answer = ask(screen, question, "ynaq", _HUNK_HELP)
-        if answer == "q":
-            break
-        if answer == "n":
-            reviewed = decide(store, reviewed, [hunk.id], HunkState.REJECTED)
-            continue
-        wanted = [hunk.id, *(other.id for _, other in hunks[number:])] if answer == "a" else [hunk.id]
-        accepted += with_needs(reviewed.proposal, reviewed.states, wanted)
-        if answer == "a":
-            break
-    return list(dict.fromkeys(accepted))
+def _warnings(change: FileChange, hunk: Hunk) -> list[str]:
+    """What the lines of *hunk* hide."""
+    if hunk.kind is not HunkKind.TEXT:
+        return []
+    removed = change.base_lines[hunk.start : hunk.end]
+    is_code = is_python(change.renamed_to or change.path)
+    hidden = hidden_characters(hunk.new_lines, removed, is_code=is_code, known=change.base or "")
+    return [f"Hidden in {hunk.id}, added line {one.line + 1}, column {one.column + 1}: {one.what}." for one in hidden]
 
 
 def _evidence_style(evidence: Evidence, line: str) -> str:
@@ -114,30 +143,37 @@ def _evidence_style(evidence: Evidence, line: str) -> str:
     return "green" if evidence.ran else "yellow"
 
 
-def ask(screen: Console, question: str, letters: str, explanation: str) -> str:
-    """The letter the developer answers with, one of *letters*; the last of them where the input ends.
+def ask(screen: Console, question: str, letters: str, explanation: str, at_end: str = "") -> str:
+    """The letter the developer answers with, one of *letters*; *at_end*, else the last, where the input ends.
 
     Whole words are understood as well; anything else is answered with *explanation*, and asked again.
     """
+    return ask_with_words(screen, question, dict.fromkeys(letters, ""), explanation, at_end or letters[-1])[0]
+
+
+def ask_with_words(
+    screen: Console, question: str, answers: Mapping[str, str], explanation: str, at_end: str
+) -> tuple[str, str]:
+    """The letter the developer answers with, one of *answers*, and what was written after it.
+
+    *answers* are letters with the words they stand for; *at_end* is the answer where the input ends.
+    """
+    words = {"yes": "y", "no": "n"} | {word: letter for letter, word in answers.items() if word}
     while True:
-        screen.print(
-            Text(visible(question), "bold"), Text(f"[{','.join(letters)},?] ", "magenta"), end="", soft_wrap=True
-        )
+        say_question(screen, question, answers)
         try:
-            answer = screen.input().strip().lower()
+            typed = screen.input().strip()
         except EOFError:
             screen.print()
-            return letters[-1]
-        answer = _ANSWERS.get(answer, answer)
-        if len(answer) == 1 and answer in letters:
-            return answer
+            return at_end, ""
+        first, _, rest = typed.partition(" ")
+        letter = words.get(first.lower(), first.lower())
+        if letter in answers:
+            return letter, rest.strip()
         say(screen, explanation, "magenta")
 
 
-def _needs(reviewed: Reviewed, hunk: Hunk, accepted: list[str]) -> str:
-    """Which hunks come along with *hunk*, and which it needs in vain."""
-    wanted = with_needs(reviewed.proposal, reviewed.states, [hunk.id])
-    others = [other for other in wanted if other != hunk.id and other not in accepted]
-    refused = [need for need in hunk.needs if reviewed.states[need] is HunkState.REJECTED]
-    along = f", with {', '.join(others)}, which it needs" if others else ""
-    return along + (f"; it needs {', '.join(refused)}, which you rejected" if refused else "")
+def say_question(screen: Console, question: str, answers: Mapping[str, str]) -> None:
+    """Print *question* and the letters that answer it, with room for the answer on the same line."""
+    prompt = Text.assemble((visible(question), "bold"), " ", (f"[{','.join(answers)},?]", "magenta"))
+    screen.print(prompt, end=" ", soft_wrap=not screen.is_terminal)

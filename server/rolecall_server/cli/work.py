@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -15,45 +15,68 @@ from rich.status import Status
 
 from rolecall_analysis import Index, Snapshot, Workers
 from rolecall_analysis.saved import saved_path
-from rolecall_server.cli.disk import write_accepted
-from rolecall_server.cli.interrupts import end_like_ctrl_c
-from rolecall_server.cli.screen import ask_for_decisions, print_diff, print_summary, say
-from rolecall_server.errors import FileRefused, RolecallError
-from rolecall_server.model import choose_model
+from rolecall_server.cli.boundary import exit_code_of
+from rolecall_server.cli.deciding import Deciding, ask_for_decisions, carry_out_decisions, without_guarded
+from rolecall_server.cli.interrupts import run_until_interrupted
+from rolecall_server.cli.repository import find_workspace, open_user_store
+from rolecall_server.cli.screen import (
+    ask,
+    next_step,
+    print_diff,
+    print_json,
+    print_summary,
+    proposal_json,
+    say,
+    say_prose,
+)
+from rolecall_server.errors import NoModelConfigured
+from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.proposal import HunkState
-from rolecall_server.review.shelf import PROPOSAL_JSON, Reviewed, load_proposal
+from rolecall_server.review.protected import guarded_paths
+from rolecall_server.review.shelf import Reviewed, load_proposal
 from rolecall_server.settings import Settings, read_settings
-from rolecall_server.store import Store, cache_path, open_store, store_path
+from rolecall_server.store import Store, cache_path
+from rolecall_server.team.calls import stop_there
+from rolecall_server.team.learning import is_handover, waiting_handover
+from rolecall_server.team.pool import load_pool
+from rolecall_server.team.proposing import tasks_to_redo
 from rolecall_server.team.request import TITLES, RoleName, RunRequest
-from rolecall_server.team.run import Finished, Repository, carry_out
-from rolecall_server.workspace import Workspace, find_root, relative_path, resolve
+from rolecall_server.team.run import Finished, Repository, carry_out, describe_broken, whom_to_ask
+from rolecall_server.workspace import Workspace, relative_path, resolve
 
 
 def work(arguments: argparse.Namespace) -> int:
     """Carry out `rolecall tests` or `rolecall implement`; the exit code."""
-    end_like_ctrl_c()
     messages = Console(stderr=True, highlight=False)
-    try:
-        store = open_store(store_path())
-        workspace, request = _request(arguments)
-        settings, _ = read_settings(arguments.settings, os.environ)
-        finished = asyncio.run(_run(store, workspace, request, settings, messages))
-        if finished.error is not None:
-            say(messages, f"{finished.error.code}: cut short; this is the best of what there was.", "bold red")
-            say(messages, finished.error.next_step)
-        reviewed = load_proposal(store, finished.proposal.id)
-        if arguments.json:
-            _print_json(store, workspace, reviewed, accept=arguments.yes)
-        else:
-            _review(store, workspace, reviewed, accept=arguments.yes)
-    except RolecallError as error:
-        say(messages, f"{error.code}: {error.what}", "bold red")
-        say(messages, error.next_step)
-        return 1
-    except KeyboardInterrupt:
-        say(messages, "Cancelled; nothing was written.")
-        return 130
+    return exit_code_of(lambda: _work(arguments, messages), as_json=arguments.json)
+
+
+def _work(arguments: argparse.Namespace, messages: Console) -> int:
+    store = open_user_store()
+    workspace, request = _request(arguments)
+    settings, _ = read_settings(arguments.settings, os.environ)
+    asks = not arguments.json
+    finished = run_until_interrupted(_run(store, workspace, request, settings, messages, asks=asks))
+    if finished.error is not None and not arguments.json:
+        say_prose(messages, f"{finished.error.code}: cut short; this is the best of what there was.", "bold red")
+        say_prose(messages, next_step(finished.error))
+    reviewed = load_proposal(store, finished.proposal.id)
+    wanted = hunks_wanted(reviewed, guarded=arguments.guarded) if arguments.yes else ()
+    if arguments.json:
+        written = carry_out_decisions(store, workspace, reviewed, wanted, {})
+        error = {"error": finished.error.code} if finished.error else {}
+        print_json({**proposal_json(load_proposal(store, reviewed.proposal.id)), "written": written, **error})
+    elif arguments.yes or not sys.stdin.isatty():
+        write_without_asking(store, workspace, reviewed, wanted, accept=arguments.yes)
+    else:
+        review_in_terminal(Console(highlight=False), store, workspace, reviewed)
     return 1 if finished.error is not None else 0
+
+
+def hunks_wanted(reviewed: Reviewed, *, guarded: bool) -> tuple[str, ...]:
+    """All that is on offer, in order; what changes a guarded file only where *guarded* ones may."""
+    offered = with_needs(reviewed.proposal, reviewed.states, reviewed.offered)
+    return offered if guarded else without_guarded(reviewed, offered)
 
 
 def _request(arguments: argparse.Namespace) -> tuple[Workspace, RunRequest]:
@@ -63,32 +86,35 @@ def _request(arguments: argparse.Namespace) -> tuple[Workspace, RunRequest]:
         FileRefused: the root is no folder, or the file lies outside.
     """
     file: Path | None = arguments.file
-    root: Path = arguments.root or find_root(file if file is not None else Path.cwd() / "anything")
-    if not root.is_dir():
-        raise FileRefused(f"{root} is no folder.", "Give --root the folder of a repository.")
-    workspace = Workspace(root.resolve())
+    workspace = find_workspace(arguments.root, file)
     path = relative_path(workspace, resolve(file)) if file is not None else ""
     if arguments.command == "tests":
         return workspace, RunRequest(RoleName.QA_ENGINEER, path, arguments.symbol, arguments.brief)
-    return workspace, RunRequest(RoleName.ENGINEER, path, "", arguments.brief)
+    makes_file = bool(path) and not (workspace.root / path).exists()
+    return workspace, RunRequest(RoleName.ENGINEER, path, "", arguments.brief, makes_file=makes_file)
 
 
 async def _run(
-    store: Store, workspace: Workspace, request: RunRequest, settings: Settings, messages: Console
+    store: Store, workspace: Workspace, request: RunRequest, settings: Settings, messages: Console, *, asks: bool
 ) -> Finished:
-    client = choose_model(settings.model, os.environ)
+    client = await whom_to_ask(request, settings, os.environ, store=store)
+    how = "without a model" if isinstance(client, NoModelConfigured) else f"with {client.label}"
     try:
-        say(messages, f"{TITLES[request.role]} in {workspace.root}, with {client.label}")
+        say(messages, f"{TITLES[request.role]} in {workspace.root}, {how}")
         with messages.status("reading the repository") as status:
-            snapshot = await asyncio.to_thread(_read_repository, workspace.root, status)
-            repository = Repository(workspace, snapshot, store, settings, os.environ)
+            snapshot = await asyncio.to_thread(read_repository, workspace.root, status)
+            for sentence in describe_broken(snapshot, request.path):
+                say_prose(messages, f"{sentence}; the {TITLES[request.role]} gets it as it is.", "yellow")
+            ask_for_more = partial(_ask_for_more, messages, status) if asks and sys.stdin.isatty() else stop_there
+            repository = Repository(workspace, snapshot, store, settings, os.environ, ask_for_more)
             run_id = store.add_run(workspace.root, request.role, request.path, request.brief)
-            return await carry_out(run_id, request, repository, client, _reporter(status))
+            return await carry_out(run_id, request, repository, client, report_on(status))
     finally:
-        await client.aclose()
+        if not isinstance(client, NoModelConfigured):
+            await client.aclose()
 
 
-def _read_repository(root: Path, status: Status) -> Snapshot:
+def read_repository(root: Path, status: Status) -> Snapshot:
     """The code graph of the folder; what is known from an earlier time is not read again."""
     workers = Workers()
     index = Index(root, saved_in=saved_path(cache_path(), root), workers=workers)
@@ -100,36 +126,70 @@ def _read_repository(root: Path, status: Status) -> Snapshot:
         index.close()
 
 
-def _reporter(status: Status) -> Callable[[str, float | None], None]:
+async def _ask_for_more(messages: Console, status: Status, what: str) -> bool:
+    """Whether the developer at the terminal allows as much again."""
+    status.stop()
+    say_prose(messages, what, "yellow")
+    explanation = "y: go on, with as much again; n: stop here, with the best of what there is"
+    answer = await asyncio.to_thread(ask, messages, "Go on?", "yn", explanation)
+    status.start()
+    return answer == "y"
+
+
+def report_on(status: Status) -> Callable[[str, float | None], None]:
     def report(message: str, fraction: float | None) -> None:
         status.update(message if fraction is None else f"{message} ({fraction:.0%})")
 
     return report
 
 
-def _review(store: Store, workspace: Workspace, reviewed: Reviewed, *, accept: bool) -> None:
+def review_in_terminal(screen: Console, store: Store, workspace: Workspace, reviewed: Reviewed) -> None:
+    """Show a proposal, ask about each hunk on offer, write what was accepted, and say what was done.
+
+    Raises:
+        HunkStale: a file changed meanwhile; nothing was written.
+        FileRefused: a file cannot be written.
+    """
+    print_summary(screen, reviewed)
+    deciding = Deciding(screen, store, workspace, reviewed)
+    ask_for_decisions(deciding)
+    written = carry_out_decisions(store, workspace, deciding.reviewed, deciding.accepted, deciding.rejected)
+    say_what_was_done(screen, store, workspace, reviewed.proposal.id, written)
+
+
+def write_without_asking(
+    store: Store, workspace: Workspace, reviewed: Reviewed, wanted: tuple[str, ...], *, accept: bool
+) -> None:
     screen = Console(highlight=False)
     print_summary(screen, reviewed)
-    if not accept and sys.stdin.isatty():
-        wanted = ask_for_decisions(screen, store, reviewed)
-    else:
-        print_diff(screen, reviewed)
-        wanted = list(reviewed.undecided) if accept else []
-    written = write_accepted(store, workspace, load_proposal(store, reviewed.proposal.id), wanted)
-    say(screen, f"Wrote {', '.join(written)}." if written else "Nothing was written.", "bold")
-    if left := _in_state(load_proposal(store, reviewed.proposal.id), HunkState.PENDING):
-        say(screen, f"Undecided: {', '.join(left)}. An editor with Rolecall offers them again.")
-    if not accept and not sys.stdin.isatty():
-        say(screen, "There is no terminal to ask in; --yes accepts everything.")
+    print_diff(screen, reviewed)
+    written = carry_out_decisions(store, workspace, reviewed, wanted, {})
+    if accept:
+        for path, why in guarded_paths(reviewed.proposal, reviewed.offered - set(wanted)).items():
+            say_prose(screen, f"{path} is guarded: {why}. --yes does not include it; --guarded does.", "yellow")
+    say_what_was_done(screen, store, workspace, reviewed.proposal.id, written)
+    if not accept:
+        say(screen, "There is no terminal to ask in; --yes accepts everything but guarded files.")
 
 
-def _in_state(reviewed: Reviewed, state: HunkState) -> list[str]:
-    return [hunk.id for _, hunk in reviewed.proposal.hunks() if reviewed.states[hunk.id] is state]
-
-
-def _print_json(store: Store, workspace: Workspace, reviewed: Reviewed, *, accept: bool) -> None:
-    written = write_accepted(store, workspace, reviewed, list(reviewed.undecided)) if accept else ()
-    body = json.loads(PROPOSAL_JSON.dump_json(reviewed.proposal))
-    now = load_proposal(store, reviewed.proposal.id)
-    counts = {state.value: len(_in_state(now, state)) for state in HunkState}
-    print(json.dumps({"proposal": body, "states": now.states, "counts": counts, "written": written}, indent=2))
+def say_what_was_done(
+    screen: Console, store: Store, workspace: Workspace, proposal_id: str, written: tuple[str, ...]
+) -> None:
+    """Print which files were changed, and which hunks are left."""
+    gone = [path for path in written if not (workspace.root / path).exists()]
+    there = [path for path in written if path not in gone]
+    done = [*([f"Wrote {', '.join(there)}."] if there else []), *([f"Deleted {', '.join(gone)}."] if gone else [])]
+    say_prose(screen, " ".join(done) or "Nothing was written.", "bold")
+    now = load_proposal(store, proposal_id)
+    if left := [hunk.id for _, hunk in now.proposal.hunks() if hunk.id in now.offered]:
+        say_prose(screen, f"Undecided: {', '.join(left)}. `rolecall review {proposal_id}` offers them again.")
+    for hunk_id, state in now.states.items():
+        if state is HunkState.STALE:
+            say_prose(screen, f"{hunk_id} does not fit any more: {now.reasons.get(hunk_id, '')}", "yellow")
+    again = tasks_to_redo(store, load_pool(store, now.proposal.run_id))
+    if again and not is_handover(now.proposal):
+        say_prose(
+            screen, f"`rolecall resume {now.proposal.run_id}` has {', '.join(again)} done again, by your reasons."
+        )
+    if (learned := waiting_handover(store, now.proposal.run_id)) not in ("", proposal_id):
+        say_prose(screen, f"Your reasons can be rules from now on: `rolecall review {learned}`.")

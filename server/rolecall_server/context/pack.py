@@ -1,18 +1,17 @@
 """The context pack: what a role is shown of the repository, in the order of its use, within a budget.
 
 Three zoom levels: a whole file, a definition's body, a definition's signature. The item a role works on comes first
-and is never left out; the rest is taken while it fits.
+and is never left out; the rest is taken while it fits. What changes least stands first, so that the beginning of one
+prompt is often that of the next, which providers need not read twice.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rolecall_analysis import (
     Definition,
-    Snapshot,
     callers,
     definitions_in,
     find_definition,
@@ -20,18 +19,36 @@ from rolecall_analysis import (
     tests_of,
     uses,
 )
-from rolecall_analysis.retrieval import Corpus, Query, rank
+from rolecall_server.context.at_hand import AtHand, at_hand
+from rolecall_server.context.found import found
+from rolecall_server.context.house_rules import Consent, house_rules
+from rolecall_server.context.items import (
+    NO_ROOM,
+    ContextItem,
+    LeftOut,
+    View,
+    beginning,
+    body,
+    check_shown,
+    lines_around,
+    outline,
+    signatures,
+    whole_file,
+)
+from rolecall_server.context.named import named_passages
 from rolecall_server.errors import FileRefused, RequestRefused
-from rolecall_server.workspace import Workspace, read_text_file, read_text_or_none, split_lines
-
-Zoom = Literal["file", "body", "signature"]
+from rolecall_server.workspace import read_text_or_none
 
 _MAX_CALL_SITES = 6
-_MAX_SEARCHED_FILES = 4
-_MAX_OUTLINED_FILES = 40
+_MAX_OF_EACH = 2
+"""Of the calls of one definition, where several are looked at: one that all call would leave no room for others."""
 _CALL_SITE_LINES = 2
 _SHARE_OF_TESTS = 0.4
 """Of what the focus leaves: tests show the house style, but a long test file must not crowd out the callers."""
+_SHARE_OF_ALSO = 0.1
+"""Of what the focus leaves, for each file that is shown beside what the focus is about."""
+_SHARE_AT_HAND = 0.15
+"""Of what the focus leaves, for one piece of what the developer has at hand."""
 
 
 @dataclass(frozen=True)
@@ -47,36 +64,25 @@ class Focus:
     style_path: str = ""
     """A test file to imitate where none is to be extended."""
     brief: str = ""
-
-
-@dataclass(frozen=True)
-class ContextItem:
-    """One piece of the repository that a model is shown."""
-
-    path: str
-    reason: str
-    zoom: Zoom
-    text: str
-    first_line: int
-    """From 1; where *text* starts in the file."""
-    tokens: int
-
-
-@dataclass(frozen=True)
-class View:
-    """What the pack is taken from."""
-
-    workspace: Workspace
-    snapshot: Snapshot
-    count_tokens: Callable[[str], int]
+    hand: AtHand = field(default_factory=AtHand)
+    rules: Consent = "off"
+    """Whether the repository's own rules are shown."""
+    role: str = ""
+    """Who works, such as ``engineer``: rules for that role count too."""
+    accepted_rules: str = ""
+    """The text of those, where the developer accepted it."""
+    also: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Files whose beginning is shown in any case, each with the reason."""
+    named: tuple[str, ...] = ()
+    """Files that the brief names; of long ones the passages that it is about are shown."""
 
 
 @dataclass(frozen=True)
 class ContextPack:
-    """Everything a model is shown, and what did not fit."""
+    """Everything a model is shown, and what it is not."""
 
     items: tuple[ContextItem, ...]
-    left_out: tuple[ContextItem, ...]
+    left_out: tuple[LeftOut, ...]
     budget_tokens: int
 
     @property
@@ -88,29 +94,82 @@ class ContextPack:
 def pack(view: View, focus: Focus, budget_tokens: int) -> ContextPack:
     """What a role needs to see to work on *focus*, in at most *budget_tokens*.
 
-    It takes seconds on a large repository where the focus names no file: every file is read, and what git remembers.
+    It takes seconds on a large repository where the focus names no file, unless *view* brings a corpus that was used
+    before: every file is read, and what git remembers.
 
     Raises:
-        FileRefused: the file in focus cannot be read.
+        FileRefused: the file in focus cannot be read, or is kept from models.
         RequestRefused: it does not fit the budget, not even the one definition in focus.
     """
+    if focus.path:
+        check_shown(view, focus.path)
     first = list(_focus_items(view, focus, budget_tokens))
-    items, left_out = list(first), list[ContextItem]()
-    left = budget_tokens - sum(item.tokens for item in first)
-    for item in _unseen(_surroundings(view, focus, int(left * _SHARE_OF_TESTS)), first):
-        if item.tokens <= left:
-            items.append(item)
-            left -= item.tokens
-        else:
-            left_out.append(item)
-    return ContextPack(tuple(items), tuple(left_out), budget_tokens)
+    room = budget_tokens - sum(item.tokens for item in first)
+    choice = _with_rules(view, focus, room)
+    choice.items += first
+    for candidate in _surroundings(view, focus, room):
+        choice.take(candidate)
+    return ContextPack(tuple(choice.items), tuple(choice.left_out), budget_tokens)
+
+
+def pack_rules(view: View, focus: Focus, budget_tokens: int) -> ContextPack:
+    """The rules alone, for a role that works from documents."""
+    choice = _with_rules(view, focus, budget_tokens)
+    return ContextPack(tuple(choice.items), tuple(choice.left_out), budget_tokens)
+
+
+def _with_rules(view: View, focus: Focus, room_tokens: int) -> _Choice:
+    choice = _Choice(view, room_tokens)
+    for rule in house_rules(view, focus.rules, room_tokens, focus.role, focus.accepted_rules):
+        if rule.path != focus.path:
+            choice.take(rule)
+    return choice
+
+
+class _Choice:
+    """What is taken while it fits, and what is not, with the reason."""
+
+    def __init__(self, view: View, room_tokens: int) -> None:
+        self.items: list[ContextItem] = []
+        self.left_out: list[LeftOut] = []
+        self._view, self._left = view, room_tokens
+
+    def take(self, candidate: ContextItem | LeftOut) -> None:
+        """Take *candidate* if it fits, may be shown and is not shown already."""
+        if isinstance(candidate, LeftOut):
+            self._leave(candidate, candidate.tokens, candidate.why)
+        elif not any(_shows(item, candidate) for item in self.items):
+            try:
+                check_shown(self._view, candidate.path)
+            except FileRefused as error:
+                self._leave(candidate, 0, error.what)
+                return
+            if candidate.tokens > self._left:
+                self._leave(candidate, candidate.tokens, NO_ROOM)
+            else:
+                self._left -= candidate.tokens
+                self.items.append(candidate)
+
+    def _leave(self, one: ContextItem | LeftOut, tokens: int, why: str) -> None:
+        left_out = LeftOut(one.path, one.reason, one.zoom, one.first_line, tokens, why)
+        if left_out not in self.left_out:
+            self.left_out.append(left_out)
+
+
+def _shows(shown: ContextItem, other: ContextItem) -> bool:
+    """Whether who sees *shown* has seen all of *other*."""
+    if shown.path != other.path or {shown.zoom, other.zoom} & {"diff", "notes"}:
+        return shown == other
+    if shown.zoom == "body" and other.zoom == "body":
+        return shown.first_line <= other.first_line and other.last_line <= shown.last_line
+    return shown.zoom == "file" or (shown.zoom, shown.first_line) == (other.zoom, other.first_line)
 
 
 def render(context: ContextPack) -> str:
     """The pack as text for a model: each item under a heading with its path and reason, fenced."""
     parts: list[str] = []
     for item in context.items:
-        where = "" if item.zoom == "file" else f", from line {item.first_line}"
+        where = f", from line {item.first_line}" if item.zoom in ("body", "signature") else ""
         fence = _fence(item.text)
         parts.append(f"## {item.path}{where} ({item.reason})\n{fence}\n{item.text.rstrip()}\n{fence}\n")
     return "\n".join(parts)
@@ -127,7 +186,7 @@ def _fence(text: str) -> str:
 def _focus_items(view: View, focus: Focus, budget_tokens: int) -> Iterator[ContextItem]:
     if not focus.path:
         return
-    whole = _whole_file(view, focus.path, "the file to work on")
+    whole = whole_file(view, focus.path, "the file to work on")
     if whole.tokens <= budget_tokens * 0.7:
         yield whole
         return
@@ -138,26 +197,48 @@ def _focus_items(view: View, focus: Focus, budget_tokens: int) -> Iterator[Conte
             f"({budget_tokens:,}) leaves for it.",
             "Choose one function or class in it, or raise that setting.",
         )
-    body = _body(view, definition, "what to work on")
-    if body.tokens > budget_tokens:
+    wanted = body(view, definition, "what to work on")
+    if wanted.tokens > budget_tokens:
         raise RequestRefused(
-            f"{focus.symbol} takes about {body.tokens:,} tokens, more than rolecall.model.contextTokens allows.",
+            f"{focus.symbol} takes about {wanted.tokens:,} tokens, more than rolecall.model.contextTokens allows.",
             "Choose a smaller function, or raise that setting.",
         )
-    yield body
-    outline = _outline(view, focus.path, "the rest of that file")
-    if outline is not None and body.tokens + outline.tokens <= budget_tokens:
-        yield outline
+    yield wanted
+    for rest in outline(view, focus.path, "the rest of that file"):
+        if wanted.tokens + rest.tokens <= budget_tokens:
+            yield rest
 
 
-def _surroundings(view: View, focus: Focus, tests_budget: int) -> Iterator[ContextItem]:
-    if not focus.path:
-        yield from _found(view, focus.brief)
-        return
+def _surroundings(view: View, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
+    for path, reason in focus.also.items():
+        if read_text_or_none(view.workspace, path):
+            yield beginning(view, path, reason, int(room_tokens * _SHARE_OF_ALSO))
+    for path in focus.named:
+        if path != focus.path:
+            yield from named_passages(view, path, focus.brief, room_tokens)
+    yield from _tests_to_follow(view, focus, int(room_tokens * _SHARE_OF_TESTS))
+    if focus.path:
+        yield from _around_the_file(view, focus)
+    else:
+        yield from found(view, focus.brief, room_tokens)
+    others = [focus.test_path] if focus.test_path else []
+    for item in at_hand(view, focus.path, focus.hand, others):
+        if item.tokens > room_tokens * _SHARE_AT_HAND:
+            yield LeftOut(item.path, item.reason, item.zoom, item.first_line, item.tokens, NO_ROOM)
+        else:
+            yield item
+
+
+def _tests_to_follow(view: View, focus: Focus, budget_tokens: int) -> Iterator[ContextItem]:
+    """The test file to extend, else the one to imitate."""
     if focus.test_path:
-        yield from _tests_shown(view, focus.test_path, tests_budget)
+        yield from _tests_shown(view, focus.test_path, budget_tokens)
     elif focus.style_path:
-        yield _beginning(view, focus.style_path, "how this repository writes tests", tests_budget)
+        yield beginning(view, focus.style_path, "how this repository writes tests", budget_tokens)
+
+
+def _around_the_file(view: View, focus: Focus) -> Iterator[ContextItem | LeftOut]:
+    """What the file in focus uses, who calls it, its other tests."""
     definition = find_definition(view.snapshot, focus.path, focus.symbol) if focus.symbol else None
     yield from _used(view, focus.path, definition)
     targets = (
@@ -166,77 +247,35 @@ def _surroundings(view: View, focus: Focus, tests_budget: int) -> Iterator[Conte
     yield from _call_sites(view, focus.path, targets)
     for path in tests_of(view.snapshot, focus.path):
         if path != focus.test_path:
-            yield from _some(_outline(view, path, "tests that import it"))
-
-
-def _found(view: View, brief: str) -> Iterator[ContextItem]:
-    """The files *brief* is most likely about: the best whole, the others by their outline; tests are left out."""
-    query = Query(brief, limit=_MAX_OUTLINED_FILES)
-    ranked = rank(Corpus(view.workspace.root), view.snapshot, query)
-    readable = [one for one in ranked if read_text_or_none(view.workspace, one.path)]
-    for one in readable[:_MAX_SEARCHED_FILES]:
-        yield _whole_file(view, one.path, next(iter(one.reasons), "the brief is about it"))
-    for one in readable[_MAX_SEARCHED_FILES:]:
-        yield from _some(_outline(view, one.path, "an outline"))
+            yield from outline(view, path, "tests that import it")
 
 
 def _tests_shown(view: View, path: str, budget_tokens: int) -> Iterator[ContextItem]:
     """The test file to extend: whole where it fits, else its beginning for the style and its outline."""
-    whole = _whole_file(view, path, "the test file to extend")
+    whole = whole_file(view, path, "the test file to extend")
     if whole.tokens <= budget_tokens:
         yield whole
         return
-    yield _beginning(view, path, "the test file to extend", budget_tokens // 2)
-    yield from _some(_outline(view, path, "all it defines"))
+    yield beginning(view, path, "the test file to extend", budget_tokens // 2)
+    yield from outline(view, path, "all it defines")
 
 
-def _beginning(view: View, path: str, reason: str, budget_tokens: int) -> ContextItem:
-    """As many lines from the top of *path* as fit."""
-    lines = split_lines(read_text_file(view.workspace, path).text)
-    kept, tokens = 0, 0
-    while kept < len(lines) and tokens < budget_tokens:
-        tokens += view.count_tokens(lines[kept])
-        kept += 1
-    said = reason if kept == len(lines) else f"{reason}: the first {kept} of {len(lines)} lines"
-    return ContextItem(path, said, "file" if kept == len(lines) else "body", "".join(lines[:kept]), 1, tokens)
-
-
-def _call_sites(view: View, path: str, targets: Iterable[Definition]) -> Iterator[ContextItem]:
-    """The lines around calls of *targets* from other files that are no tests."""
+def _call_sites(view: View, path: str, targets: Sequence[Definition]) -> Iterator[ContextItem]:
+    """The lines around calls of *targets* from other files that are no tests; of each caller the first."""
     seen: set[tuple[str, int]] = set()
+    most = _MAX_CALL_SITES if len(targets) == 1 else _MAX_OF_EACH
     for target in targets:
-        for site in callers(view.snapshot, target):
+        sites = [site for site in callers(view.snapshot, target) if site.path != path and not is_test_path(site.path)]
+        of_each = {(site.path, site.caller): site for site in reversed(sites)}
+        for site in list(reversed(of_each.values()))[:most]:
             place = (site.path, site.call.span.start.line)
-            if site.path == path or is_test_path(site.path) or place in seen or len(seen) >= _MAX_CALL_SITES:
+            if place in seen:
                 continue
+            if len(seen) >= _MAX_CALL_SITES:
+                return
             seen.add(place)
             sure = "calls" if site.certain else "may call"
-            yield from _some(_lines_around(view, site.path, place[1], f"{sure} {target.qualified_name}"))
-
-
-def _unseen(items: Iterable[ContextItem], shown: Iterable[ContextItem]) -> Iterator[ContextItem]:
-    """*items* without what was taken before, or what lies in a file that is shown whole."""
-    whole = {item.path for item in shown if item.zoom == "file"}
-    taken: set[tuple[str, int, Zoom]] = set()
-    for item in items:
-        key = (item.path, item.first_line, item.zoom)
-        if item.path not in whole and key not in taken:
-            taken.add(key)
-            if item.zoom == "file":
-                whole.add(item.path)
-            yield item
-
-
-def _whole_file(view: View, path: str, reason: str) -> ContextItem:
-    text = read_text_file(view.workspace, path).text
-    return ContextItem(path, reason, "file", text, 1, view.count_tokens(text))
-
-
-def _body(view: View, definition: Definition, reason: str) -> ContextItem:
-    lines = split_lines(read_text_file(view.workspace, definition.path).text)
-    start, end = definition.span.start.line, definition.span.end.line + 1
-    text = "".join(lines[start:end])
-    return ContextItem(definition.path, reason, "body", text, start + 1, view.count_tokens(text))
+            yield from lines_around(view, *place, _CALL_SITE_LINES, f"{sure} {target.qualified_name}")
 
 
 def _used(view: View, path: str, definition: Definition | None) -> Iterator[ContextItem]:
@@ -245,56 +284,8 @@ def _used(view: View, path: str, definition: Definition | None) -> Iterator[Cont
     for used in uses(view.snapshot, path, definition):
         if used.path != path:
             by_path.setdefault(used.path, []).append(used)
-    for other, found in by_path.items():
-        lines = [line for used in found for line in _signatures(view, used)]
-        text = "\n".join(dict.fromkeys(lines))
-        yield ContextItem(
-            other,
-            "what the file in focus uses of it",
-            "signature",
-            text,
-            _line_number(found[0]),
-            view.count_tokens(text),
-        )
-
-
-def _signatures(view: View, definition: Definition) -> Iterator[str]:
-    """The signature of *definition* and the first line of its docstring; of a class, those of its methods too."""
-    indent = "    " * definition.qualified_name.count(".")
-    yield indent + definition.signature
-    if definition.docstring:
-        yield f'{indent}    """{definition.docstring.strip().splitlines()[0]}"""'
-    if definition.kind == "class":
-        for member in definitions_in(view.snapshot, definition.path):
-            if member.scope == definition.qualified_name and member.kind == "method":
-                yield from _signatures(view, member)
-
-
-def _line_number(definition: Definition) -> int:
-    return definition.span.start.line + 1
-
-
-def _outline(view: View, path: str, reason: str) -> ContextItem | None:
-    """The signatures of everything *path* defines, or ``None`` where that is nothing."""
-    lines = [
-        "    " * definition.qualified_name.count(".") + definition.signature
-        for definition in definitions_in(view.snapshot, path)
-        if definition.kind != "variable"
-    ]
-    text = "\n".join(lines)
-    return ContextItem(path, reason, "signature", text, 1, view.count_tokens(text)) if text else None
-
-
-def _lines_around(view: View, path: str, line: int, reason: str) -> ContextItem | None:
-    try:
-        lines = split_lines(read_text_file(view.workspace, path).text)
-    except FileRefused:
-        return None
-    start = max(0, line - _CALL_SITE_LINES)
-    text = "".join(lines[start : line + _CALL_SITE_LINES + 1])
-    return ContextItem(path, reason, "body", text, start + 1, view.count_tokens(text))
-
-
-def _some(item: ContextItem | None) -> Iterator[ContextItem]:
-    if item is not None:
-        yield item
+    for other, defined in by_path.items():
+        text = "\n".join(dict.fromkeys(line for used in defined for line in signatures(view, used)))
+        first_line = defined[0].span.start.line + 1
+        reason = "what the file in focus uses of it"
+        yield ContextItem(other, reason, "signature", text, first_line, view.count_tokens(text))

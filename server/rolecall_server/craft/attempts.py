@@ -5,23 +5,36 @@ A model that fails halfway loses nothing: what was tried before is still the res
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from rolecall_analysis import facts_of, is_python
-from rolecall_server.craft.edit_blocks import Edited, Problem, apply_edit_blocks, parse_edit_blocks
-from rolecall_server.craft.feedback import describe_failures, describe_problems, describe_syntax
+from rolecall_server.craft.edit_blocks import (
+    Edited,
+    Problem,
+    apply_edit_blocks,
+    joined_renames,
+    parse_edit_blocks,
+    starts_edit,
+)
+from rolecall_server.craft.feedback import describe_failures, describe_findings, describe_problems, describe_syntax
 from rolecall_server.craft.trial import breaks_the_run, new_failures
 from rolecall_server.errors import NoUsableEdit, RolecallError
-from rolecall_server.model import ChatMessage, ModelClient
-from rolecall_server.sandbox import NotRun, TestRun
+from rolecall_server.model import ChatMessage, ModelClient, Wishes
+from rolecall_server.review.evidence import Finding
+from rolecall_server.review.syntax import syntax_errors
+from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
 
 MAX_REPAIRS = 3
 MAX_CORRECTIONS = 2
 """How often a block that fits nowhere is asked for again before it is given up."""
 
 EDIT_FORMAT = (Path(__file__).parent / "edit_blocks.md").read_text(encoding="utf-8")
+FILE_OPERATIONS = (Path(__file__).parent / "file_operations.md").read_text(encoding="utf-8")
+"""How files are deleted and renamed; for roles that may (`Work.moves_files`)."""
 
 ReadText = Callable[[str], str | None]
 Report = Callable[[str, float | None], None]
@@ -32,24 +45,36 @@ Report = Callable[[str, float | None], None]
 class Attempt:
     """One state of the change, and how its tests went."""
 
-    files: Mapping[str, str]
-    """The whole text of each file that changes."""
+    files: Mapping[str, str | None]
+    """The whole text of each file that changes; ``None`` where it is gone."""
     run: TestRun | NotRun
     syntax_errors: tuple[str, ...] = ()
-    n_new_failures: int = 0
+    failures: tuple[TestOutcome, ...] = ()
+    """The tests that fail since, and that the role is to mend."""
     breaks_the_run: bool = False
     """Whether it kept the tests from ending, which they did without it."""
+    findings: tuple[Finding, ...] = ()
+    """What the code graph says it breaks."""
+
+    @property
+    def certain_findings(self) -> tuple[Finding, ...]:
+        """Those of which there is no doubt."""
+        return tuple(finding for finding in self.findings if finding.certain)
+
+    renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """New paths by old ones; under the old ones the files are gone."""
 
     @property
     def works(self) -> bool:
         """Whether nothing speaks against it; that it could not be run does not."""
-        return not self.syntax_errors and not self.n_new_failures and not self.breaks_the_run
+        return not self.syntax_errors and not self.failures and not self.breaks_the_run
 
     def rank(self) -> tuple[int, ...]:
-        """Greater is better: parses, runs to its end, fails less, passes more."""
+        """Greater is better: parses, runs to its end, fails less, breaks less elsewhere, passes more."""
         run = self.run if isinstance(self.run, TestRun) else None
         n_passed = len(run.passed) if run else 0
-        return (-len(self.syntax_errors), -int(self.breaks_the_run), -self.n_new_failures, n_passed)
+        n_broken = len(self.certain_findings)
+        return (-len(self.syntax_errors), -int(self.breaks_the_run), -len(self.failures), -n_broken, n_passed)
 
 
 @dataclass(frozen=True)
@@ -61,12 +86,26 @@ class Work:
     read_text: ReadText
     refusal: Callable[[str], str | None]
     """Why a path may not be changed by this role, or ``None``."""
-    try_out: Callable[[Mapping[str, str]], Awaitable[TestRun | NotRun]]
+    try_out: Callable[[Mapping[str, str | None]], Awaitable[TestRun | NotRun]]
     """Runs the tests that concern a change."""
     before: Callable[[], TestRun | NotRun | None]
     """The same tests without it, once they have run."""
     on_failure: str
     """What the role is asked to do about failing tests."""
+    check: Callable[[Mapping[str, str | None]], tuple[Finding, ...]] = lambda files: ()
+    """What the code graph says a change breaks."""
+    moves_files: bool = False
+    """Whether the role may delete and rename files."""
+    chosen: str = ""
+    """What the role chose to work on, and why, for a person to read."""
+    objection: Callable[[str, str], str | None] = lambda path, text: None
+    """Why the new text of a path may not be had, or ``None``."""
+    to_mend: Callable[[tuple[TestOutcome, ...], str], tuple[TestOutcome, ...]] = lambda failures, said: failures
+    """Which of the new failures the role is to mend, given all it has said."""
+    is_answer: Callable[[str], bool] = lambda reply: False
+    """Whether a reply without edits will do where failing tests were shown."""
+    begin_repair: Callable[[Attempt], tuple[ChatMessage, ...]] | None = None
+    """A conversation of its own about the failing tests; ``None``: that with the role goes on."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +120,8 @@ class Outcome:
     """Edits that could not be placed."""
     interrupted: RolecallError | None = None
     """What ended the loop early, if anything did."""
+    said: str = ""
+    """All that the model said beside its edits."""
 
 
 @dataclass
@@ -93,6 +134,8 @@ class _Talk:
     given_up: list[str] = field(default_factory=list[str])
     interrupted: RolecallError | None = None
     """What kept the model from correcting edits of which others fit."""
+    said: str = ""
+    """All that the model said beside its edits."""
 
     async def ask(self) -> str:
         n_characters = 0
@@ -102,8 +145,9 @@ class _Talk:
             n_characters += len(text)
             self.report(f"the model is writing ({n_characters:,} characters)", None)
 
-        reply = await self.client.complete(self.messages, on_text=count)
+        reply = await self.client.complete(self.messages, Wishes(on_text=count))
         self.messages.append(ChatMessage("assistant", reply.text))
+        self.said += text_beside_edits(reply.text)
         return reply.text
 
     def tell(self, text: str) -> None:
@@ -119,50 +163,69 @@ async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
     """
     talk = _Talk(client, list(work.opening), report)
     report("asking the model", None)
-    reply, edited = await _edits(work, talk, {})
-    if not edited:
+    reply, edited = await _edits(work, talk, Edited({}, ()))
+    if not edited.files:
         raise NoUsableEdit(_no_edit(reply, talk.given_up))
-    best = attempt = await _attempt(work, edited, report)
+    best = attempt = await _attempt(work, edited, talk)
     rationale, repairs = prose_of(reply), 0
     try:
-        while not best.works and repairs < MAX_REPAIRS and talk.interrupted is None:
+        while talk.interrupted is None and repairs < _repairs_due(best):
             repairs += 1
             report(f"repair {repairs} of {MAX_REPAIRS}: showing the model what failed", None)
-            talk.tell(_complaint(work, attempt))
-            _, edited = await _edits(work, talk, attempt.files)
-            if edited == attempt.files:
+            _complain(work, talk, attempt)
+            _, edited = await _edits(work, talk, Edited(attempt.files, (), attempt.renames))
+            if edited.files == attempt.files:
+                best = replace(best, failures=work.to_mend(best.failures, talk.said))
                 break
-            attempt = await _attempt(work, edited, report)
+            attempt = await _attempt(work, edited, talk)
             best = max(best, attempt, key=Attempt.rank)
     except RolecallError as error:
-        return Outcome(best, rationale, repairs - 1, tuple(talk.given_up), error)
-    return Outcome(best, rationale, repairs, tuple(talk.given_up), talk.interrupted)
+        return Outcome(best, rationale, repairs - 1, tuple(talk.given_up), error, talk.said)
+    return Outcome(best, rationale, repairs, tuple(talk.given_up), talk.interrupted, talk.said)
+
+
+def _repairs_due(attempt: Attempt) -> int:
+    """How many repairs *attempt* deserves: one where only the code graph finds fault, which tests may not notice."""
+    return MAX_REPAIRS if not attempt.works else min(1, len(attempt.certain_findings))
 
 
 def prose_of(reply: str, max_characters: int = 4000) -> str:
     """What a model said before its first edit."""
     lines: list[str] = []
     for line in reply.splitlines():
-        if line.lstrip("#* ").startswith(("FILE:", "<<<<<")):
+        if starts_edit(line):
             break
         lines.append(line)
     text = "\n".join(lines).strip().removesuffix("```").strip()
     return text if len(text) <= max_characters else text[:max_characters].rsplit(" ", 1)[0] + " …"
 
 
-async def _edits(work: Work, talk: _Talk, files: Mapping[str, str]) -> tuple[str, dict[str, str]]:
-    """The model's first reply, and *files* with its edits, asked again for those that fit nowhere."""
-    merged = dict(files)
+def text_beside_edits(reply: str) -> str:
+    """The lines of *reply* that stand outside its edit blocks."""
+    lines: list[str] = []
+    inside = False
+    for line in reply.splitlines():
+        inside = inside or line.strip().startswith("<<<<<")
+        if not inside:
+            lines.append(f"{line}\n")
+        inside = inside and not line.strip().startswith(">>>>>")
+    return "".join(lines)
+
+
+async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
+    """The model's first reply, and *so_far* with its edits, asked again for those that fit nowhere."""
+    merged, renames = dict(so_far.files), dict(so_far.renames)
 
     def read(path: str) -> str | None:
         return merged[path] if path in merged else work.read_text(path)
 
     first_reply = reply = await talk.ask()
     for correction in range(MAX_CORRECTIONS + 1):
-        blocks = parse_edit_blocks(reply)
-        edited = _checked(work, apply_edit_blocks(blocks, read))
+        steps = parse_edit_blocks(reply)
+        edited = _checked(work, apply_edit_blocks(steps, read, Edited(merged, (), renames)))
         merged |= edited.files
-        if not edited.problems and (blocks or merged != files):
+        renames = joined_renames(renames, edited.renames)
+        if not edited.problems and (steps or merged != so_far.files or (so_far.files and work.is_answer(reply))):
             break
         if correction == MAX_CORRECTIONS:
             talk.given_up += _left_out(edited.problems)
@@ -172,12 +235,14 @@ async def _edits(work: Work, talk: _Talk, files: Mapping[str, str]) -> tuple[str
         try:
             reply = await talk.ask()
         except RolecallError as error:
-            if merged == files:
+            if merged == so_far.files:
                 raise
             talk.given_up += _left_out(edited.problems)
             talk.interrupted = error
             break
-    return first_reply, {path: text for path, text in merged.items() if text != work.read_text(path)}
+    changed = {path: text for path, text in merged.items() if text != work.read_text(path)}
+    moved = {old: new for old, new in renames.items() if changed.get(old, "") is None and changed.get(new) is not None}
+    return first_reply, Edited(changed, (), moved)
 
 
 def _left_out(problems: Sequence[Problem]) -> list[str]:
@@ -187,41 +252,63 @@ def _left_out(problems: Sequence[Problem]) -> list[str]:
 
 
 def _checked(work: Work, edited: Edited) -> Edited:
-    """*edited* without the files the role may not change, each a problem now."""
-    refusals = {path: reason for path in edited.files if (reason := work.refusal(path)) is not None}
+    """*edited* without the files the role may not change, each a problem now; what is renamed stays whole."""
+    refusals = {path: reason for path, text in edited.files.items() if (reason := _refusal(work, path, text))}
+    for old, new in edited.renames.items():
+        if reason := refusals.get(old) or refusals.get(new):
+            refusals |= {old: reason, new: reason}
     allowed = {path: text for path, text in edited.files.items() if path not in refusals}
     problems = tuple(Problem(path, reason) for path, reason in refusals.items())
-    return Edited(allowed, edited.problems + problems)
+    renames = {old: new for old, new in edited.renames.items() if old in allowed}
+    return Edited(allowed, edited.problems + problems, renames)
 
 
-async def _attempt(work: Work, files: Mapping[str, str], report: Report) -> Attempt:
-    syntax_errors = tuple(
-        error for path, text in files.items() for error in _syntax_errors(path, text, work.read_text(path))
+def _refusal(work: Work, path: str, text: str | None) -> str | None:
+    if text is None and not work.moves_files:
+        return f"{path} has to stay where it is."
+    return work.refusal(path) or (work.objection(path, text) if text is not None else None)
+
+
+async def _attempt(work: Work, edited: Edited, talk: _Talk) -> Attempt:
+    files, renames = edited.files, edited.renames
+    bases = {path: work.read_text(path) for path in files} | {new: work.read_text(old) for old, new in renames.items()}
+    errors = tuple(
+        error for path, text in files.items() if text is not None for error in _syntax_errors(path, text, bases[path])
     )
-    if syntax_errors:
-        return Attempt(files, NotRun("The change does not parse."), syntax_errors)
-    report("running the tests", None)
+    if errors:
+        return Attempt(files, NotRun("The change does not parse."), errors, renames=renames)
+    findings = await asyncio.to_thread(work.check, files)
+    talk.report("running the tests", None)
     run = await work.try_out(files)
     before = work.before()
-    return Attempt(files, run, (), len(new_failures(before, run)), breaks_the_run(before, run))
+    failures = work.to_mend(new_failures(before, run), talk.said)
+    return Attempt(files, run, (), failures, breaks_the_run(before, run), findings, renames)
 
 
 def _syntax_errors(path: str, text: str, base: str | None) -> tuple[str, ...]:
     """The syntax errors *text* has where *base* had none; whoever broke a file may go on working in it."""
-    if not is_python(path) or (base is not None and facts_of(path, base).problems):
+    if not is_python(path) or (base is not None and syntax_errors(facts_of(path, base), base)):
         return ()
-    return tuple(
-        f"{path}, line {problem.span.start.line + 1}: {problem.message}"
-        if problem.span
-        else f"{path}: {problem.message}"
-        for problem in facts_of(path, text).problems
-    )
+    return tuple(str(error) for error in syntax_errors(facts_of(path, text), text) if error.certain)
+
+
+def _complain(work: Work, talk: _Talk, attempt: Attempt) -> None:
+    """Tell the model what is wrong with its attempt, in a conversation of its own where the role has one for that."""
+    only_failures = attempt.failures and not (attempt.breaks_the_run or attempt.certain_findings)
+    if work.begin_repair is not None and only_failures and not attempt.syntax_errors:
+        talk.messages[:] = work.begin_repair(attempt)
+    else:
+        talk.tell(_complaint(work, attempt))
 
 
 def _complaint(work: Work, attempt: Attempt) -> str:
     if attempt.syntax_errors:
         return describe_syntax(attempt.syntax_errors)
-    return describe_failures(attempt.run, new_failures(work.before(), attempt.run), work.on_failure)
+    broken = [describe_findings(attempt.certain_findings)] if attempt.certain_findings else []
+    if attempt.works:
+        return "\n".join(broken)
+    failures = describe_failures(attempt.run, attempt.failures, work.on_failure)
+    return "\n\n".join([failures, *broken])
 
 
 def _no_edit(reply: str, given_up: Sequence[str]) -> str:
@@ -230,4 +317,4 @@ def _no_edit(reply: str, given_up: Sequence[str]) -> str:
 
 
 def _first_line(text: str) -> str:
-    return text.splitlines()[0] if text else ""
+    return text.partition("\n")[0].partition(" The nearest lines")[0]

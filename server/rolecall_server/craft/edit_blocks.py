@@ -1,4 +1,4 @@
-"""The edit format models write in, and its parser. `prompts/edit_blocks.md` describes it to the model.
+"""The edit format models write in, and its parser. `edit_blocks.md` and `file_operations.md` describe it to the model.
 
 A block names a file, then gives the lines to find and the lines to put in their place::
 
@@ -9,7 +9,10 @@ A block names a file, then gives the lines to find and the lines to put in their
     def total(items, *, tax=0):
     >>>>>>> REPLACE
 
-An empty search creates the file, or adds to the end of one that exists.
+An empty search creates the file, or adds to the end of one that exists. Two lines are about a file as a whole::
+
+    DELETE FILE: shop/old_price.py
+    RENAME FILE: shop/price.py -> shop/prices.py
 
 Source: the SEARCH/REPLACE form goes back to merge-conflict markers; that models write code better in plain text
 than inside JSON is what several published comparisons of edit formats found.
@@ -20,7 +23,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from rolecall_server.workspace import split_lines
 
@@ -29,6 +33,8 @@ _DIVIDER = re.compile(r"={5,9}\s*$")
 _REPLACE = re.compile(r">{5,9} ?REPLACE\s*$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})[\w+-]*\s*$")
 _FILE_LINE = re.compile(r"(?:[#>*\s-]*)(?:FILE|File|Path)\s*:\s*(.+)$")
+_DELETE = re.compile(r"[#>*\s-]*DELETE FILE\s*:\s*(.+)$")
+_RENAME = re.compile(r"[#>*\s-]*RENAME FILE\s*:\s*(.+?)\s*(?:->|=>|→)\s*(.+)$")
 _NEAREST_LINES = 12
 
 
@@ -40,6 +46,24 @@ class EditBlock:
     """Relative to the root, or empty where none could be read."""
     body: tuple[str, ...]
     """The lines between the SEARCH and the REPLACE marker, divider included, with ``\\n`` endings."""
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """A file that shall be gone."""
+
+    path: str
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """A file that shall have another path."""
+
+    path: str
+    new_path: str
+
+
+Step = EditBlock | Deletion | Renaming
 
 
 @dataclass(frozen=True)
@@ -55,15 +79,17 @@ class Problem:
 class Edited:
     """What became of the blocks."""
 
-    files: Mapping[str, str]
-    """The new text of each file that changed, with the line endings the model gave to what it wrote."""
+    files: Mapping[str, str | None]
+    """The new text of each file that changed, with the line endings the model gave to what it wrote; ``None``: gone."""
     problems: tuple[Problem, ...]
+    renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Where files went: the old path is gone in *files*, the new one has the text."""
 
 
-def parse_edit_blocks(reply: str) -> tuple[EditBlock, ...]:
-    """The edit blocks in *reply*, in order; prose and code fences around them are passed over."""
+def parse_edit_blocks(reply: str) -> tuple[Step, ...]:
+    """The edits in *reply*, in order; prose and code fences around them are passed over."""
     lines = [line.rstrip("\r\n") + "\n" for line in split_lines(reply)]
-    blocks: list[EditBlock] = []
+    blocks: list[Step] = []
     path = ""
     at = 0
     while at < len(lines):
@@ -72,30 +98,110 @@ def parse_edit_blocks(reply: str) -> tuple[EditBlock, ...]:
             end = _end_of_block(lines, at + 1)
             blocks.append(EditBlock(path, tuple(lines[at + 1 : end])))
             at = end
+        elif step := _file_operation(lines[at].strip()):
+            path = step.new_path if isinstance(step, Renaming) else path
+            blocks.append(step)
         at += 1
     return tuple(blocks)
 
 
-def apply_edit_blocks(blocks: Sequence[EditBlock], read_text: Callable[[str], str | None]) -> Edited:
-    """The texts that *blocks* lead to, applied in order, each on the result of the ones before.
+def starts_edit(line: str) -> bool:
+    """Whether *line* of a reply begins its first edit: what stands before it is prose."""
+    text = line.strip()
+    return text.lstrip("#* ").startswith(("FILE:", "<<<<<")) or _file_operation(text) is not None
 
-    *read_text* gives the text of a file or ``None``. A block that matches nothing, or more than one place, is a
-    problem and changes nothing.
+
+def apply_edit_blocks(
+    steps: Sequence[Step], read_text: Callable[[str], str | None], earlier: Edited = Edited(MappingProxyType({}), ())
+) -> Edited:
+    """The texts that *steps* lead to, applied in order, each on the result of the ones before.
+
+    *read_text* gives the text of a file or ``None``, with what became of *earlier* steps. A step that cannot be made as
+    it says is a problem and changes nothing; to say again that a file goes, or moves, is none.
     """
-    files: dict[str, str] = {}
-    problems: list[Problem] = []
-    for block in blocks:
+    draft = _Draft(read_text, earlier)
+    problems = [problem for step in steps if (problem := draft.make(step)) is not None]
+    return Edited(draft.files, tuple(problems), draft.renames)
+
+
+@dataclass
+class _Draft:
+    """The files as they are after some steps."""
+
+    read_text: Callable[[str], str | None]
+    earlier: Edited
+    files: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    renames: dict[str, str] = field(default_factory=dict[str, str])
+
+    def make(self, step: Step) -> Problem | None:
+        """Make a step; why not, where it cannot be made."""
+        match step:
+            case EditBlock():
+                return self._edit(step)
+            case Deletion():
+                return self._delete(step.path)
+            case Renaming():
+                return self._rename(step.path, step.new_path)
+
+    def _text(self, path: str) -> str | None:
+        return self.files[path] if path in self.files else self.read_text(path)
+
+    def _is_gone(self, path: str) -> bool:
+        """Whether these steps, or earlier ones, took the file away."""
+        return path in self.files or path in self.earlier.files
+
+    def _went_to(self, path: str) -> str:
+        """The path that these steps, or earlier ones, gave the file; empty where they gave it none."""
+        new_path = joined_renames(self.earlier.renames, self.renames).get(path, "")
+        return new_path if new_path and self._text(new_path) is not None else ""
+
+    def _edit(self, block: EditBlock) -> Problem | None:
         if not block.path:
-            problems.append(Problem("", "No `FILE:` line stands above this block."))
-            continue
-        current = files.get(block.path, read_text(block.path))
+            return Problem("", "No `FILE:` line stands above this block.")
+        current = self._text(block.path)
+        if current is None and (new_path := self._went_to(block.path)):
+            return Problem(block.path, f"{block.path} is {new_path} by now; name it so.")
         outcome = _apply(block, current)
-        if isinstance(outcome, str):
-            if outcome != current:
-                files[block.path] = outcome
-        else:
-            problems.append(outcome)
-    return Edited(files, tuple(problems))
+        if isinstance(outcome, Problem):
+            return outcome
+        if outcome != current:
+            self.files[block.path] = outcome
+        return None
+
+    def _delete(self, path: str) -> Problem | None:
+        if self._text(path) is None:
+            return None if self._is_gone(path) else Problem(path, f"{path} does not exist, so it cannot be deleted.")
+        self.files[path] = None
+        self.renames = {old: new for old, new in self.renames.items() if new != path}
+        return None
+
+    def _rename(self, path: str, new_path: str) -> Problem | None:
+        text = self._text(path)
+        if text is None:
+            is_repeated = self._went_to(path) == new_path
+            return None if is_repeated else Problem(path, f"{path} does not exist, so it cannot be renamed.")
+        if self._text(new_path) is not None:
+            return Problem(new_path, f"{new_path} exists, so {path} cannot get its name.")
+        self.files |= {path: None, new_path: text}
+        self.renames = joined_renames(self.renames, {path: new_path})
+        return None
+
+
+def joined_renames(first: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
+    """Where files went by renames of which some follow others."""
+    moved = {old: then.get(new, new) for old, new in first.items()}
+    later = {old: new for old, new in then.items() if old not in first.values()}
+    return {old: new for old, new in (moved | later).items() if old != new}
+
+
+def _file_operation(line: str) -> Deletion | Renaming | None:
+    if match := _RENAME.match(line):
+        return Renaming(_plain_path(match[1]), _plain_path(match[2]))
+    return Deletion(_plain_path(match[1])) if (match := _DELETE.match(line)) else None
+
+
+def _plain_path(text: str) -> str:
+    return text.strip("#*`'\" :").replace("\\", "/").removeprefix("./")
 
 
 def _path_above(lines: Sequence[str], marker: int) -> str:
@@ -108,7 +214,7 @@ def _path_above(lines: Sequence[str], marker: int) -> str:
             text = match[1]
         elif " " in text.strip("#*` "):
             return ""
-        path = text.strip("#*`'\" :").replace("\\", "/").removeprefix("./")
+        path = _plain_path(text)
         return path if "." in path or "/" in path else ""
     return ""
 

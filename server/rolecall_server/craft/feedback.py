@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ast
+from collections.abc import Mapping, Sequence
 
 from rolecall_server.craft.edit_blocks import Problem
+from rolecall_server.craft.test_text import WrittenTest, failing_rows, function_of, written_tests
+from rolecall_server.review.evidence import Finding
 from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from rolecall_server.workspace import split_lines
 
 MAX_FAILURES = 6
+MAX_FINDINGS = 10
 MAX_DETAIL_LINES = 40
 MAX_OUTPUT_LINES = 40
+MAX_FAILING_TESTS = 12
+MAX_CASES = 8
 
 _STATES = "Your edits so far are applied; the files are as you left them. Send only the edits that are still needed."
 
@@ -31,6 +38,17 @@ def describe_syntax(errors: Sequence[str]) -> str:
     return "\n".join(["Your change does not parse:\n", *(f"- {error}" for error in errors), "", _STATES])
 
 
+def describe_findings(findings: Sequence[Finding]) -> str:
+    """What a change breaks, with the places, and a request to mend it."""
+    lines = ["Your change leaves the repository in a state that does not fit together:\n"]
+    for finding in findings[:MAX_FINDINGS]:
+        lines.append(f"- {finding}")
+        lines += [f"    {place.path}, line {place.line + 1}: {place.text}" for place in finding.places]
+    if len(findings) > MAX_FINDINGS:
+        lines.append(f"- and {len(findings) - MAX_FINDINGS} more")
+    return "\n".join([*lines, "", _STATES])
+
+
 def describe_failures(run: TestRun | NotRun, failures: Sequence[TestOutcome], request: str) -> str:
     """The failing tests with what they say, and what to do about them."""
     if isinstance(run, NotRun) or run.status != "ran":
@@ -43,6 +61,55 @@ def describe_failures(run: TestRun | NotRun, failures: Sequence[TestOutcome], re
     if len(failures) > MAX_FAILURES:
         parts.append(f"(and {len(failures) - MAX_FAILURES} more)\n")
     return "\n".join([*parts, request, _STATES])
+
+
+def describe_failing_tests(run: TestRun, failures: Sequence[TestOutcome], texts: Mapping[str, str | None]) -> str:
+    """Each failing test as it is written in *texts*, with the cases that fail and what they say.
+
+    For a model that does not have before it what it wrote: of a long list of cases those that fail are shown.
+    """
+    groups: dict[tuple[str, str], list[TestOutcome]] = {}
+    for outcome in failures:
+        groups.setdefault((outcome.test_id.partition("::")[0], function_of(outcome.test_id)), []).append(outcome)
+    parts = [f"{len(failures)} of {len(run.outcomes)} tests fail:\n"]
+    for (path, name), outcomes in list(groups.items())[:MAX_FAILING_TESTS]:
+        text = texts.get(path) or ""
+        test = next((each for each in written_tests(text) if each.name == name), None)
+        parts.append(f"### {path}::{name}" if name else f"### {path}")
+        if test is not None:
+            parts.append(_fenced(_excerpt(text, test, failing_rows(test, run, path))))
+        parts += [_case(outcome) for outcome in outcomes[:MAX_CASES]]
+        parts.append(f"(and {len(outcomes) - MAX_CASES} more cases)\n" if len(outcomes) > MAX_CASES else "")
+    if len(groups) > MAX_FAILING_TESTS:
+        parts.append(f"(and {len(groups) - MAX_FAILING_TESTS} more tests)\n")
+    return "\n".join(parts)
+
+
+def _excerpt(text: str, test: WrittenTest, rows: Sequence[int]) -> str:
+    """The lines of *test*; of its cases only *rows*, where that is known."""
+    shown = set(range(test.start, test.end))
+    if rows:
+        hidden = [row for number, row in enumerate(test.rows) if number not in rows]
+        kept = {line for number in rows for line in _lines_of(test.rows[number])}
+        shown -= {line for row in hidden for line in _lines_of(row)} - kept
+    excerpt: list[str] = []
+    for number, line in enumerate(split_lines(text)[test.start : test.end], test.start):
+        if number in shown:
+            excerpt.append(line.rstrip("\r\n"))
+        elif number - 1 in shown:
+            excerpt.append("    [cases that pass]")
+    return "\n".join(excerpt)
+
+
+def _lines_of(node: ast.expr) -> range:
+    return range(node.lineno - 1, node.end_lineno or node.lineno)
+
+
+def _case(outcome: TestOutcome) -> str:
+    case = outcome.test_id.partition("::")[2].partition("[")[2].removesuffix("]")
+    said = [line.strip() for line in outcome.detail.splitlines() if line.startswith("E ")]
+    detail = "\n".join(said[:6]) or outcome.message
+    return f"{f'Case {case}: ' if case else ''}{outcome.message if len(said) < 2 else detail}"
 
 
 def _tail(run: TestRun | NotRun) -> str:

@@ -2,12 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from rolecall_analysis import Snapshot, is_test_path, tests_of
-from rolecall_server.review.evidence import CoverageChange, Evidence, Failure, Tally
-from rolecall_server.sandbox import FileCoverage, Interpreter, NotRun, Shadow, TestOutcome, TestRun, run_tests
+from rolecall_analysis import Snapshot, importers, is_python, is_test_path, tests_of
+from rolecall_server.review.evidence import CoverageChange, Evidence, Failure, Finding, Tally
+from rolecall_server.sandbox import (
+    FileCoverage,
+    Interpreter,
+    MutationRun,
+    NotRun,
+    Repetition,
+    Shadow,
+    TestOutcome,
+    TestRun,
+    is_test_file,
+    probe,
+    run_mutants,
+    run_repeatedly,
+    run_targets,
+    runs_tests,
+)
+
+_MOST_MUTANTS = 2000
+_MOST_MUTANT_BYTES = 64_000_000
+"""Each mutant is a whole file."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The lines of a file that tests are written for."""
+
+    path: str
+    lines: Collection[int]
+    """From 1."""
 
 
 @dataclass(frozen=True)
@@ -18,22 +46,78 @@ class Bench:
     interpreter: Interpreter | NotRun
     timeout_s: float
 
-    async def run(self, files: Mapping[str, str], targets: Sequence[str], measure: Sequence[str]) -> TestRun | NotRun:
+    async def run(
+        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str]
+    ) -> TestRun | NotRun:
         """The tests in *targets* (all where empty) with *files* laid over the workspace."""
+        if isinstance(self.shadow, NotRun):
+            return self.shadow
+        if isinstance(self.interpreter, NotRun) and not any(map(runs_tests, targets)):
+            return self.interpreter
+        self.shadow.write(files)
+        return await run_targets(self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s)
+
+    async def repeat(self, files: Mapping[str, str | None], targets: Sequence[str], times: int) -> Repetition | NotRun:
+        """The tests in *targets* with *files* laid over the workspace, so many times, each in an order of its own."""
         if isinstance(self.shadow, NotRun):
             return self.shadow
         if isinstance(self.interpreter, NotRun):
             return self.interpreter
-        self.shadow.write({**files})
-        return await run_tests(self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s)
+        self.shadow.write(files)
+        return await run_repeatedly(self.shadow, self.interpreter, targets, times=times, timeout_s=self.timeout_s)
+
+    async def tools(self) -> str:
+        """What tests run with: ``Python 3.12, pytest 9.0.1, pytest-asyncio 1.2.0``; empty where none are run."""
+        if isinstance(self.shadow, NotRun) or isinstance(self.interpreter, NotRun):
+            return ""
+        answer = await probe(self.interpreter)
+        if isinstance(answer, NotRun):
+            return ""
+        return ", ".join([f"Python {answer.version[0]}.{answer.version[1]}", *(answer.tools or ["unittest"])])
+
+    async def mutate(
+        self, files: Mapping[str, str | None], target: Target, tests: Sequence[str], timeout_s: float
+    ) -> MutationRun | NotRun:
+        """Which of *tests* notice which mutants of *target*, with *files* laid over the workspace."""
+        if isinstance(self.shadow, NotRun):
+            return self.shadow
+        if isinstance(self.interpreter, NotRun):
+            return self.interpreter
+        self.shadow.write(files)
+        size = self.shadow.on_disk(target.path).stat().st_size
+        return await run_mutants(
+            self.shadow,
+            self.interpreter,
+            target.path,
+            target.lines,
+            tests,
+            timeout_s=timeout_s,
+            at_most=min(_MOST_MUTANTS, max(1, _MOST_MUTANT_BYTES // max(1, size))),
+            by_test=True,
+        )
 
 
 def affected_tests(snapshot: Snapshot, files: Collection[str]) -> tuple[str, ...]:
-    """The test files that a change of *files* concerns: those that import them, and those it changes itself."""
-    found = dict.fromkeys(path for path in files if is_test_path(path))
+    """The test files that a change of *files* concerns: those that import them, and those it changes itself.
+
+    A file of another language that no test is known to reach stands for all tests of its package.
+    """
+    found = dict.fromkeys(path for path in files if is_test_path(path) or is_test_file(path))
     for path in files:
-        found |= dict.fromkeys(tests_of(snapshot, path))
+        found |= dict.fromkeys(tests_of(snapshot, path) if is_python(path) else _tests_importing(snapshot, path))
     return tuple(found)
+
+
+def _tests_importing(snapshot: Snapshot, path: str) -> Iterable[str]:
+    """The test files that import *path*, directly or through other files; *path* itself where there are none."""
+    if not runs_tests(path) or is_test_file(path):
+        return ()
+    reached, pending = {path}, [path]
+    while pending:
+        more = [other for other in importers(snapshot, pending.pop()) if other not in reached]
+        reached |= {*more}
+        pending += [other for other in more if not is_test_file(other)]
+    return sorted(filter(is_test_file, reached)) or (path,)
 
 
 def bad_outcomes(run: TestRun | NotRun | None) -> tuple[TestOutcome, ...]:
@@ -59,14 +143,22 @@ def breaks_the_run(before: TestRun | NotRun | None, after: TestRun | NotRun) -> 
 
 
 def evidence(
-    before: TestRun | NotRun | None, after: TestRun | NotRun, *, problems: Sequence[str], repairs: int, model: str
+    before: TestRun | NotRun | None,
+    after: TestRun | NotRun,
+    *,
+    problems: Sequence[str],
+    findings: Sequence[Finding],
+    repairs: int,
+    model: str,
 ) -> Evidence:
-    """What the two runs show, in the words of a review."""
+    """What the two runs and the code graph show, in the words of a review."""
+    without_run = Evidence(ran=False, problems=tuple(problems), findings=tuple(findings), repairs=repairs, model=model)
     if isinstance(after, NotRun) or after.status in ("not run", "no tests"):
         reason = str(after) if isinstance(after, NotRun) else after.reason
-        return Evidence(ran=False, reason=reason, problems=tuple(problems), repairs=repairs, model=model)
+        return replace(without_run, reason=reason)
     known = {outcome.test_id for outcome in bad_outcomes(before)}
-    return Evidence(
+    return replace(
+        without_run,
         ran=after.status == "ran",
         reason=after.reason,
         before=_tally(before) if isinstance(before, TestRun) and before.status == "ran" else None,
@@ -74,10 +166,8 @@ def evidence(
         failures=tuple(Failure(bad.test_id, bad.message, bad.test_id in known) for bad in bad_outcomes(after)),
         coverage=_coverage(before, after),
         coverage_reason=after.coverage_reason,
-        problems=tuple(problems),
-        repairs=repairs,
         confinement=after.confinement,
-        model=model,
+        notes=(after.reason,) if after.status == "ran" and after.reason else (),
     )
 
 

@@ -6,15 +6,21 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from lsprotocol import types
+from pydantic import TypeAdapter, ValidationError
 
 from rolecall_analysis import Position, enclosing_definition
+from rolecall_server.context import AtHand, Complaint
 from rolecall_server.errors import NotFound, UserMustAct
 from rolecall_server.lsp.folders import latest_snapshot
-from rolecall_server.lsp.hunks import ShownHunk, shown_hunks
+from rolecall_server.lsp.hunks import ShownHunk, shown_hunks, stale_hunks
 from rolecall_server.lsp.positions import place_at
 from rolecall_server.lsp.session import Folder, Session
-from rolecall_server.review.shelf import Reviewed, check_undecided
+from rolecall_server.review.acceptance import with_needs
+from rolecall_server.review.shelf import DECIDED, Reviewed, check_undecided, last_act, load_proposal
 from rolecall_server.workspace import split_lines
+
+_MAX_DIAGNOSTICS = 20
+_COMPLAINTS = TypeAdapter(tuple[Complaint, ...])
 
 
 def read_arguments(arguments: tuple[Any, ...]) -> Mapping[str, Any]:
@@ -56,6 +62,17 @@ def read_range(arguments: Mapping[str, Any]) -> types.Range | None:
         )
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
+
+
+def read_hand(arguments: Mapping[str, Any]) -> AtHand:
+    """What the editor showed as the command came: a selection of something, and what other tools say in it."""
+    where = read_range(arguments)
+    selected = (where.start.line + 1, where.end.line + 1) if where is not None and where.start != where.end else None
+    try:
+        complaints = _COMPLAINTS.validate_python(arguments.get("diagnostics") or ())
+    except ValidationError:
+        complaints = ()
+    return AtHand(selected, complaints[:_MAX_DIAGNOSTICS])
 
 
 async def symbol_at(session: Session, folder: Folder, path: str, uri: str, where: types.Range | None) -> str:
@@ -100,10 +117,42 @@ def find_hunk(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, R
     where = read_range(arguments)
     uri = read_text_argument(arguments, "uri")
     for folder in session.folders.values():
-        for shown in shown_hunks(session, folder):
+        for shown in (*shown_hunks(session, folder), *stale_hunks(session, folder)):
             if where is not None and shown.uri == uri and overlaps(shown.range, where):
                 return folder, shown.reviewed, shown.hunk.id
     raise NotFound("There is no pending hunk here.", "Put the cursor on a line that Rolecall marks.")
+
+
+def find_decided(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, Reviewed, tuple[str, ...]]:
+    """The decided hunks the arguments name by proposal and hunk; what was decided last where they name none.
+
+    Raises:
+        NotFound: there is nothing to undo.
+    """
+    proposal_id = read_text_argument(arguments, "proposalId")
+    hunk_id = read_text_argument(arguments, "hunkId")
+    if not proposal_id:
+        return _last_decided(session)
+    folder = session.folders.get(session.store.root_of(proposal_id))
+    if folder is not None:
+        reviewed = load_proposal(session.store, proposal_id)
+        decided = [h for h, state in reviewed.states.items() if state in DECIDED and hunk_id in ("", h)]
+        if decided:
+            return folder, reviewed, tuple(decided)
+    raise NotFound(f"Nothing is decided of {hunk_id or 'any hunk'} of {proposal_id}.", "Look at the pending proposals.")
+
+
+def _last_decided(session: Session) -> tuple[Folder, Reviewed, tuple[str, ...]]:
+    found = [
+        (act_id, folder, proposal_id, hunk_ids)
+        for folder in session.folders.values()
+        if (act := last_act(session.store, folder.root)) is not None
+        for act_id, proposal_id, hunk_ids in [act]
+    ]
+    if not found:
+        raise NotFound("There is no decision to undo.", "Nothing was accepted or rejected in this folder yet.")
+    _, folder, proposal_id, hunk_ids = max(found, key=lambda entry: entry[0])
+    return folder, load_proposal(session.store, proposal_id), hunk_ids
 
 
 def overlaps(one: types.Range, other: types.Range) -> bool:
@@ -111,7 +160,10 @@ def overlaps(one: types.Range, other: types.Range) -> bool:
     return one.start.line <= other.end.line and other.start.line <= one.end.line
 
 
-def describe_needs(shown: ShownHunk, wanted: tuple[str, ...]) -> str:
+def describe_needs(shown: ShownHunk) -> str:
     """``, with h1, which it needs``; empty where it needs nothing."""
+    if not shown.hunk.needs:
+        return ""
+    wanted = with_needs(shown.reviewed.proposal, shown.reviewed.states, [shown.hunk.id])
     others = [hunk_id for hunk_id in wanted if hunk_id != shown.hunk.id]
     return f", with {', '.join(others)}, which it needs" if others else ""

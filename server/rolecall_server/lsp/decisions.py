@@ -1,105 +1,305 @@
-"""Accepting and rejecting from an editor: the server plans the edit, the editor makes it, the store remembers."""
+"""Decisions from an editor: the server plans the edit, the editor makes it, the text says what came of it."""
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Collection, Sequence
+import os
+from collections.abc import Collection, Mapping, Sequence
 
 from lsprotocol import types
-from pygls.exceptions import JsonRpcException
 
-from rolecall_server.lsp.folders import files_changed
-from rolecall_server.lsp.hunks import refresh_hunks, reload_proposal, show_hunks
+from rolecall_server.errors import FileRefused, UserMustAct
+from rolecall_server.lsp.applying import differing_edits, make_edits, make_possible, text_after
+from rolecall_server.lsp.asking import choose
+from rolecall_server.lsp.hunks import look_again, reload_proposal, show_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder
-from rolecall_server.lsp.to_lsp import to_workspace_edit
-from rolecall_server.review.acceptance import FileEdit, plan_acceptance, with_needs
+from rolecall_server.review.acceptance import (
+    FileEdit,
+    edit_between,
+    inverse_edit,
+    needed_by,
+    plan_edit,
+    with_needs,
+)
+from rolecall_server.review.anchor import path_now
+from rolecall_server.review.landings import fingerprint
 from rolecall_server.review.proposal import HunkState
-from rolecall_server.review.shelf import check_undecided, decide
-from rolecall_server.workspace import absolute_path
+from rolecall_server.review.protected import guarded_paths
+from rolecall_server.review.rendering import headline
+from rolecall_server.review.shelf import Reviewed, check_undecided, decide, edit_hunk, put_aside
+from rolecall_server.store import LandingRow
+from rolecall_server.store.landings import add_landings, forget_landings
+from rolecall_server.team.learning import hand_over
+from rolecall_server.team.pool import load_pool
+from rolecall_server.team.proposing import tasks_to_redo
+from rolecall_server.workspace import UTF_8, Workspace, absolute_path, file_exists, read_text_file
 
 logger = logging.getLogger(__name__)
 
-_SYNC_TIMEOUT_S = 2.0
 _SYNC_POLL_S = 0.02
+_CHANGE = "Change it"
+_PUT_BACK = "Put the old text back"
 
 
 async def accept_hunks(ls: RolecallServer, folder: Folder, proposal_id: str, hunk_ids: Collection[str]) -> None:
-    """Have the editor make the edit of *hunk_ids* and of the pending hunks they need.
+    """Have the editor make the edit of *hunk_ids* and of the hunks on offer that they need.
 
     Raises:
         HunkStale: one of them can no longer be placed; nothing is changed.
         NotFound: one of them does not exist or was decided before.
+        EditRefused: the editor did not make the edit; nothing was decided.
+
+    A guarded file among them is asked about by name first.
     """
-    try:
-        async with folder.deciding:
-            await _accept(ls, folder, proposal_id, hunk_ids)
-    finally:
-        refresh_hunks(ls, folder, list(folder.proposals))
-
-
-async def _accept(ls: RolecallServer, folder: Folder, proposal_id: str, hunk_ids: Collection[str]) -> None:
-    session = ls.session
     reviewed = reload_proposal(ls, folder, proposal_id)
     check_undecided(reviewed, hunk_ids)
     wanted = with_needs(reviewed.proposal, reviewed.states, hunk_ids)
-    edits: list[FileEdit] = []
-    for change in reviewed.proposal.files:
-        in_file = [hunk.id for hunk in change.hunks if hunk.id in wanted]
-        if in_file:
-            absolute_path(session.workspace(folder), change.path)  # still inside, whatever happened since
-            edits.append(plan_acceptance(change, reviewed.accepted, in_file, session.read_text(folder, change.path)))
-    reason = await _apply(ls, folder, edits, f"Rolecall: {reviewed.proposal.title}")
-    if reason is not None:
-        ls.tell(f"the editor did not apply the change: {reason} Nothing was decided.", types.MessageType.Warning)
-        return
-    decide(session.store, reviewed, wanted, HunkState.ACCEPTED)
-    await _compare(ls, folder, edits)
-    reload_proposal(ls, folder, proposal_id)
+    if await _confirm_guarded(ls, reviewed, wanted):
+        await _change_text(ls, folder, proposal_id, "accept", dict.fromkeys(wanted, HunkState.ACCEPTED))
 
 
-def reject_hunks(ls: RolecallServer, folder: Folder, proposal_id: str, hunk_ids: Collection[str]) -> None:
+async def _confirm_guarded(ls: RolecallServer, reviewed: Reviewed, hunk_ids: Collection[str]) -> bool:
+    """Whether the developer confirmed, file by file, that guarded files may be changed; no answer means no."""
+    for path, why in guarded_paths(reviewed.proposal, hunk_ids).items():
+        question = f"{reviewed.proposal.id} changes {path}, which is guarded: {why}. Change it?"
+        if await choose(ls, question, ["Leave it", _CHANGE], types.MessageType.Warning) != _CHANGE:
+            ls.tell(f"{path} was left as it is; nothing was decided.")
+            return False
+    return True
+
+
+def reject_hunks(
+    ls: RolecallServer, folder: Folder, proposal_id: str, hunk_ids: Collection[str], reason: str = ""
+) -> None:
     """Put *hunk_ids* aside; no text changes.
 
     Raises:
         NotFound: one of them does not exist or was decided before.
+        UserMustAct: the editor is just making its edit.
+    """
+    store = ls.session.store
+    reviewed = reload_proposal(ls, folder, proposal_id)
+    check_undecided(reviewed, hunk_ids)
+    _check_at_rest(folder, proposal_id, hunk_ids)
+    with store.together():
+        put_aside(store, reviewed, hunk_ids, reason, store.add_act(folder.root, "reject"))
+    reload_proposal(ls, folder, proposal_id)
+    _offer_lessons(ls, folder, reviewed)
+    look_again(ls, folder, ())
+
+
+def replace_hunk_text(ls: RolecallServer, folder: Folder, proposal_id: str, hunk_id: str, text: str) -> None:
+    """Offer *text* in place of what the role proposed for a hunk.
+
+    Raises:
+        NotFound: there is no such hunk, or it was decided before.
+        FileRefused: it has no text.
+        UserMustAct: the editor is just making its edit.
+    """
+    store = ls.session.store
+    reviewed = reload_proposal(ls, folder, proposal_id)
+    check_undecided(reviewed, [hunk_id])
+    _check_at_rest(folder, proposal_id, [hunk_id])
+    with store.together():
+        edit_hunk(store, reviewed, hunk_id, text, store.add_act(folder.root, "edit"))
+    reload_proposal(ls, folder, proposal_id)
+    look_again(ls, folder, ())
+
+
+def _check_at_rest(folder: Folder, proposal_id: str, hunk_ids: Collection[str]) -> None:
+    """Pass where the editor is not just bringing one of *hunk_ids* in; else its answer would undo what was decided.
+
+    Raises:
+        UserMustAct: it is.
+    """
+    moving = [hunk_id for hunk_id in hunk_ids if (proposal_id, hunk_id) in folder.in_flight]
+    if moving:
+        raise UserMustAct(f"The editor is just changing the text for {', '.join(moving)}.", "Wait, then undo it.")
+
+
+async def undo_decisions(ls: RolecallServer, folder: Folder, proposal_id: str, hunk_ids: Collection[str]) -> None:
+    """Take back what was decided on *hunk_ids*: accepted ones leave the text, rejected ones are offered again.
+
+    Accepted hunks that need one of them leave with them.
+
+    Raises:
+        HunkStale: the lines an accepted hunk brought in were changed since; nothing is undone.
+        EditRefused: the editor did not make the edit; nothing is undone.
     """
     reviewed = reload_proposal(ls, folder, proposal_id)
-    decide(ls.session.store, reviewed, hunk_ids, HunkState.REJECTED)
-    reload_proposal(ls, folder, proposal_id)
-    show_hunks(ls, folder)
+    along = needed_by(reviewed.proposal, reviewed.states, [h for h in hunk_ids if h in reviewed.accepted])
+    decided = [h for h in (*hunk_ids, *along) if reviewed.states.get(h) in (HunkState.ACCEPTED, HunkState.REJECTED)]
+    await _change_text(ls, folder, proposal_id, "undo", {h: reviewed.open_state(h) for h in decided})
 
 
-async def _apply(ls: RolecallServer, folder: Folder, edits: Sequence[FileEdit], label: str) -> str | None:
-    """Why the editor did not make the edit, or ``None`` when it did."""
-    params = types.ApplyWorkspaceEditParams(to_workspace_edit(ls.session, folder, edits), label)
-    try:
-        result = await ls.workspace_apply_edit_async(params)
-    except JsonRpcException as error:
-        return f"{error}."
-    if result.applied:
-        return None
-    return f"{(result.failure_reason or 'it gave no reason').rstrip('.')}."
+async def _change_text(
+    ls: RolecallServer, folder: Folder, proposal_id: str, kind: str, states: Mapping[str, HunkState]
+) -> None:
+    """Bring hunks into the text and take others out of it, as their new *states* say, and store those."""
+    store = ls.session.store
+    async with folder.deciding:
+        try:
+            reviewed = reload_proposal(ls, folder, proposal_id)
+            if kind == "accept":
+                check_undecided(reviewed, states)  # something else may have been decided while this one waited
+            folder.in_flight = frozenset((proposal_id, hunk_id) for hunk_id in states)
+            edits = _plan(ls, folder, reviewed, states)
+            touched = {edit.path for edit in edits}
+            _record(ls, folder, reviewed, states, edits)
+            await make_edits(ls, folder, edits, f"Rolecall: {reviewed.proposal.title}")
+            with store.together():
+                decide(store, reviewed, states, "", store.add_act(folder.root, kind))
+            folder.standing.update({path: len(chain) for path, chain in folder.chains.items() if path in touched})
+            differing = await differing_edits(ls, folder, edits)
+        finally:
+            folder.in_flight = frozenset()
+            _look_at_all(ls, folder, proposal_id)
+    if differing:
+        ls.later(_offer_inverse(ls, folder, edits, differing))
 
 
-async def _compare(ls: RolecallServer, folder: Folder, edits: Sequence[FileEdit]) -> None:
-    """Warn where the text that came out is not the one that was meant.
+def _offer_lessons(ls: RolecallServer, folder: Folder, reviewed: Reviewed) -> None:
+    """Have what a run of the team taught waiting as a proposal, once the last of it is decided."""
+    store, run_id = ls.session.store, reviewed.proposal.run_id
+    made = hand_over(store, ls.session.workspace(folder), run_id)
+    for proposal_id in made:
+        offer = reload_proposal(ls, folder, proposal_id)
+        if offer.undecided:
+            ls.tell(f"your reasons can be rules from now on. {headline(offer.proposal)}")
+    again = tasks_to_redo(store, load_pool(store, run_id)) if made else ()
+    if again:
+        ls.tell(f"the command rolecall.run.resume has {', '.join(again)} done again, by your reasons ({run_id}).")
 
-    The editor may tell of the change a moment after it says that it was made.
+
+def _look_at_all(ls: RolecallServer, folder: Folder, proposal_id: str) -> None:
+    _offer_lessons(ls, folder, reload_proposal(ls, folder, proposal_id))
+    paths, folder.moved = folder.moved, set()
+    look_again(ls, folder, [*paths, *folder.chains])
+
+
+def _plan(
+    ls: RolecallServer, folder: Folder, reviewed: Reviewed, states: Mapping[str, HunkState]
+) -> tuple[FileEdit, ...]:
+    """The edits that make the accepted hunks those that are in the text, file by file."""
+    session, edits = ls.session, list[FileEdit]()
+    workspace = session.workspace(folder)
+    for change in reviewed.proposal.files:
+        in_file = {hunk.id: states[hunk.id] for hunk in change.hunks if hunk.id in states}
+        bring_in = [h for h, state in in_file.items() if state is HunkState.ACCEPTED]
+        take_out = [h for h, state in in_file.items() if h in reviewed.accepted and state is not HunkState.ACCEPTED]
+        if not bring_in and not take_out:
+            continue
+        path = path_now(change, reviewed.accepted)
+        absolute_path(workspace, path)  # still inside, whatever happened since
+        _check_encoding(ls, folder, path)
+        current = session.read_text(folder, path)
+        edit = None if bring_in else _exact_inverse(folder, reviewed.proposal.id, path, current, take_out)
+        edit = edit or plan_edit(change, reviewed.accepted, current, bring_in=bring_in, take_out=take_out)
+        taken = any(other.path_after == edit.path_after for other in edits)
+        if taken or (edit.moved_to and session.read_text(folder, edit.moved_to) is not None):
+            raise FileRefused(f"{edit.path_after} exists by now.", f"Move it away, then accept the new name of {path}.")
+        _check_operations(ls, edit)
+        edits.append(edit)
+    return tuple(edits)
+
+
+def _exact_inverse(
+    folder: Folder, proposal_id: str, path: str, current: str | None, take_out: Collection[str]
+) -> FileEdit | None:
+    """What takes the last step of a file back, where it is that of these hunks and the text is still what it left.
+
+    It needs no lines to hold on to, so it is there even beside lines that another proposal or the developer changed.
     """
-    deadline = asyncio.get_running_loop().time() + _SYNC_TIMEOUT_S
-    pending = list(edits)
-    while pending and asyncio.get_running_loop().time() < deadline:
-        pending = [edit for edit in pending if ls.session.read_text(folder, edit.path) != edit.result]
-        if pending:
-            await asyncio.sleep(_SYNC_POLL_S)
-    for edit in pending:
-        text = ls.session.read_text(folder, edit.path)
-        unsaved_elsewhere = ls.session.document_at(folder, edit.path) is None and text in (None, "", edit.current)
-        if not unsaved_elsewhere:
-            ls.tell(
-                f"{edit.path} differs from what was accepted; undo in the editor if it is wrong.",
-                types.MessageType.Warning,
-            )
-    files_changed(ls.session, folder, [e.path for e in edits if ls.session.document_at(folder, e.path) is None])
+    made, chain = folder.made.get(path), folder.chains.get(path)
+    if made is None or not chain or made.current is None or current is None or current != made.result:
+        return None
+    last = chain[-1]
+    is_of_these = last.proposal_id == proposal_id and {*last.brought_in} == {*take_out} and not last.taken_out
+    return inverse_edit(made) if is_of_these else None
+
+
+def _check_encoding(ls: RolecallServer, folder: Folder, path: str) -> None:
+    """Pass where the editor is sure to read *path* as the server does.
+
+    Raises:
+        FileRefused: nobody has opened it yet, and it is not UTF-8.
+    """
+    workspace = Workspace(folder.root)
+    if ls.session.document_at(folder, path) is None and file_exists(workspace, path):
+        encoding = read_text_file(workspace, path).encoding
+        if encoding != UTF_8:
+            raise FileRefused(f"{path} is {encoding}, which an editor may take for something else.", "Open it first.")
+
+
+def _check_operations(ls: RolecallServer, edit: FileEdit) -> None:
+    """Pass where the editor can do what *edit* asks of it.
+
+    Raises:
+        FileRefused: it cannot delete or rename files.
+    """
+    if edit.deletes and not ls.session.client.delete_files:
+        raise FileRefused(f"This editor cannot delete {edit.path}.", "Delete it yourself, then reject the hunk.")
+    if edit.moved_to and not ls.session.client.rename_files:
+        raise FileRefused(f"This editor cannot rename {edit.path}.", f"Rename it to {edit.moved_to} yourself.")
+
+
+def _record(
+    ls: RolecallServer,
+    folder: Folder,
+    reviewed: Reviewed,
+    states: Mapping[str, HunkState],
+    edits: Sequence[FileEdit],
+) -> None:
+    """Store what is about to happen to each file, before the editor is asked; what no longer stands is dropped."""
+    store = ls.session.store
+    dropped, planned = list[int](), list[LandingRow]()
+    for edit in edits:
+        change = reviewed.proposal.change_of(edit.path)
+        if change is None or edit.moved_to:
+            continue
+        chain = folder.chains.setdefault(edit.path, [])
+        standing = folder.standing.get(edit.path, len(chain))
+        dropped += [landing.id for landing in chain[standing:]]
+        del chain[standing:]
+        in_file = [hunk.id for hunk in change.hunks if hunk.id in states]
+        folder.made[edit.path] = edit
+        brought_in = tuple(h for h in in_file if states[h] is HunkState.ACCEPTED)
+        taken_out = tuple(h for h in in_file if h in reviewed.accepted and h not in brought_in)
+        before, after = fingerprint(edit.current), fingerprint(edit.result)
+        planned.append(
+            LandingRow(0, edit.path, reviewed.proposal.id, brought_in, taken_out, before, after, os.getpid())
+        )
+    with store.together():
+        forget_landings(store, dropped)
+        landings = add_landings(store, folder.root, planned)
+    for landing in landings:
+        chain = folder.chains[landing.path]
+        folder.standing[landing.path] = len(chain)
+        chain.append(landing)
+
+
+async def _offer_inverse(
+    ls: RolecallServer, folder: Folder, edits: Sequence[FileEdit], differing: Sequence[FileEdit]
+) -> None:
+    """Say that another text came out than was accepted, and take all *edits* back where the developer wants it."""
+    names = ", ".join(edit.path_after for edit in differing)
+    came = {edit: text_after(ls, folder, edit) for edit in edits}
+    question = f"{names} differs from what was accepted: something else changed it meanwhile."
+    if await choose(ls, question, [_PUT_BACK, "Keep it"], types.MessageType.Warning) != _PUT_BACK:
+        return
+    async with folder.deciding:
+        since = [edit.path_after for edit, text in came.items() if text_after(ls, folder, edit) != text]
+        if since:
+            ls.tell(f"{', '.join(since)} was edited since, so nothing was put back.", types.MessageType.Warning)
+            return
+        inverse = [_taking_back(edit, text) for edit, text in came.items() if text != edit.current or edit.moved_to]
+        reason = await make_possible(ls, folder, inverse, "Rolecall: put back")
+    show_hunks(ls, folder)
+    if reason is not None:
+        ls.tell(f"the old text could not be put back: {reason}", types.MessageType.Warning)
+
+
+def _taking_back(edit: FileEdit, text: str | None) -> FileEdit:
+    """What takes *edit* back on the *text* that came of it."""
+    return inverse_edit(edit) if text == edit.result else edit_between(edit.path_after, text, edit.current)

@@ -7,11 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 
 from lsprotocol import types
+from pygls import uris
 
+from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.positions import Encoding, place_at
-from rolecall_server.workspace import split_lines
+from rolecall_server.workspace import resolve, split_lines
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,14 @@ class Document:
     language_id: str
     version: int
     text: str
+
+    @cached_property
+    def location(self) -> Path | None:
+        """The file it is the text of, with links resolved; ``None`` where there can be none."""
+        try:
+            return file_path(self.uri)
+        except FileRefused:
+            return None
 
 
 def changed(
@@ -48,3 +60,20 @@ def _replace(lines: list[str], change: types.TextDocumentContentChangePartial, e
     before = "".join(lines[first : start[0]]) + "".join(lines[start[0] : start[0] + 1])[: start[1]]
     after = "".join(lines[end[0] : last])[end[1] :]
     lines[first:last] = split_lines(before + change.text + after)
+
+
+def file_path(uri: str) -> Path:
+    """The path of a ``file:`` URI, with links resolved.
+
+    Raises:
+        FileRefused: it is of another kind, or names nothing that could be a file.
+    """
+    if not uri.startswith("file:"):
+        raise FileRefused(f"{uri.partition(':')[0]!r} is no file on this machine.", "Save it to a file first.")
+    try:
+        path = Path(uris.to_fs_path(uri) or "")
+        if not path.is_absolute():
+            raise ValueError
+        return resolve(path)
+    except ValueError:
+        raise FileRefused(f"{uri!r} names no file.", "Check how the editor writes its addresses.") from None

@@ -7,6 +7,7 @@ in turn leave the reading to worker processes, so that the event loop goes on.
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
@@ -20,6 +21,8 @@ logger = logging.getLogger(__name__)
 _BURST_S = 0.05
 """File events that come within this are looked at together: a branch switch sends thousands."""
 _REPORT_S = 0.1
+_MANY_FILES = 500
+"""The collector of garbage, while which no thread goes on, need not look again and again at a graph of so many."""
 
 
 def begin_scan(session: Session, folder: Folder) -> None:
@@ -75,6 +78,8 @@ async def _scan(session: Session, folder: Folder) -> None:
 
     try:
         await _in_thread(folder, lambda: folder.index.scan(progress, folder.closed.is_set))
+        if len(folder.index.snapshot().files) >= _MANY_FILES:
+            gc.freeze()
     finally:
         session.report_scan(folder, None, 0)
         if not folder.ready.done():

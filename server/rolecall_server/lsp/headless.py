@@ -17,9 +17,9 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from rolecall_server import __version__
-from rolecall_server.lsp.documents import Document, changed
+from rolecall_server.lsp.documents import Document, changed, file_path
 from rolecall_server.lsp.positions import Encoding
-from rolecall_server.lsp.session import file_path
+from rolecall_server.lsp.untyped import fields_of
 
 CAPABILITIES = types.ClientCapabilities(
     general=types.GeneralClientCapabilities(position_encodings=[Encoding.Utf16]),
@@ -50,7 +50,7 @@ class HeadlessEditor:
     async def start(self, root: Path, environ: Mapping[str, str], settings: Mapping[str, Any]) -> None:
         """Start the server on the folder *root* and say hello."""
         start = cast("Callable[..., Awaitable[None]]", self._client.start_io)  # pyright: ignore[reportUnknownMemberType]
-        await start(sys.executable, "-I", "-m", "rolecall_server", cwd=root, env=dict(environ))
+        await start(sys.executable, "-I", "-m", "rolecall_server", cwd=root, env=dict(environ), start_new_session=True)
         folder = types.WorkspaceFolder(root.as_uri(), root.name)
         await self._client.initialize_async(
             types.InitializeParams(CAPABILITIES, workspace_folders=[folder], initialization_options=settings)
@@ -105,7 +105,7 @@ class HeadlessEditor:
             on_message(params.message)
 
         def progress(params: types.ProgressParams) -> None:
-            if message := _field(params.value, "message"):
+            if message := fields_of(params.value).get("message"):
                 on_progress(str(message))
 
         handlers: dict[str, Callable[[Any], Any]] = {
@@ -124,10 +124,10 @@ class HeadlessEditor:
         self.diagnostics[params.uri] = list(params.diagnostics)
 
     def _follow_run(self, params: Any) -> None:
-        ended = self._end_of(str(_field(params, "runId")))
-        if _field(params, "state") != "started" and not ended.done():
-            names = ("runId", "state", "proposalId", "error")
-            ended.set_result({name: _field(params, name) for name in names})
+        told = fields_of(params)
+        ended = self._end_of(str(told.get("runId")))
+        if told.get("state") != "started" and not ended.done():
+            ended.set_result({name: told.get(name) for name in ("runId", "state", "proposalId", "error")})
 
     def _apply_edit(self, params: types.ApplyWorkspaceEditParams) -> types.ApplyWorkspaceEditResult:
         result = self._apply(params.edit)
@@ -157,8 +157,3 @@ class HeadlessEditor:
         self.documents[document.uri] = edited
         identifier = types.VersionedTextDocumentIdentifier(edited.version, document.uri)
         self._client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, changes))
-
-
-def _field(value: Any, name: str) -> Any:
-    """A field of what pygls made of a JSON object it has no type for."""
-    return value.get(name) if isinstance(value, dict) else getattr(value, name, None)  # pyright: ignore

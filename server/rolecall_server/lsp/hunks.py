@@ -1,4 +1,9 @@
-"""Hunks in the editor: Information diagnostics, kept where the text they belong to is."""
+"""Hunks in the editor: where each stands now, shown as Information diagnostics on the text it belongs to.
+
+One that is stale is shown as a hint near the place where it stood.
+
+What was worked out for a file is kept until its text changes: a keystroke looks at the hunks of one file.
+"""
 
 from __future__ import annotations
 
@@ -7,18 +12,21 @@ from dataclasses import dataclass
 
 from lsprotocol import types
 
+from rolecall_server.lsp.findings import place_findings, shown_findings
+from rolecall_server.lsp.refreshing import refresh_soon
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.lsp.session import Folder, Session, uri_of
-from rolecall_server.lsp.to_lsp import to_diagnostic, to_range
-from rolecall_server.review.anchor import Anchor, locate
+from rolecall_server.lsp.session import Folder, Placed, Session, uri_of
+from rolecall_server.lsp.to_lsp import to_diagnostic, to_range, to_stale_diagnostic
+from rolecall_server.review.anchor import Anchor, Places, Stale, locate, path_now
+from rolecall_server.review.landings import fingerprint, hunks_in_text, n_standing
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState
-from rolecall_server.review.shelf import ReadText, Reviewed, load_proposal, refresh
+from rolecall_server.review.shelf import OFFERED, Reviewed, believe, last_act, load_proposal, read_off, replaced
 from rolecall_server.workspace import split_lines
 
 
 @dataclass(frozen=True)
 class ShownHunk:
-    """A pending hunk and where the editor shows it."""
+    """A hunk on offer, or stale, and where the editor shows it."""
 
     reviewed: Reviewed
     change: FileChange
@@ -30,44 +38,40 @@ class ShownHunk:
 def text_changed(ls: RolecallServer, folder: Folder, path: str) -> None:
     """See where the hunks on *path* stand now that its text is another.
 
-    While an acceptance is under way the change is most likely the acceptance itself; it is looked at afterwards.
+    While a decision is being carried out the change is most likely its own; everything is looked at afterwards.
     """
-    concerned = [
-        proposal_id
-        for proposal_id, reviewed in folder.proposals.items()
-        if any(path in (change.path, reviewed.proposal.origin) for change in reviewed.proposal.files)
-    ]
-    if concerned and not folder.deciding.locked():
-        refresh_hunks(ls, folder, concerned)
+    if folder.deciding.locked():
+        folder.moved.add(path)
+    else:
+        look_again(ls, folder, [path])
 
 
-def refresh_hunks(ls: RolecallServer, folder: Folder, proposal_ids: Collection[str]) -> None:
-    """See where the hunks of these proposals stand, and show all."""
-    for proposal_id in proposal_ids:
-        reviewed = folder.proposals[proposal_id]
-        folder.proposals[proposal_id] = refresh(ls.session.store, reviewed, _reader(ls.session, folder))
-    show_hunks(ls, folder)
+def look_again(ls: RolecallServer, folder: Folder, paths: Collection[str]) -> None:
+    """See where the hunks on these files stand, and show them."""
+    for path in paths:
+        _believe_text(ls.session, folder, path)
+    for proposal_id, reviewed in list(folder.proposals.items()):
+        for change in reviewed.proposal.files:
+            shown_on = (change.path, change.renamed_to, reviewed.proposal.origin)
+            if any(path in shown_on for path in paths):
+                _place(ls.session, folder, proposal_id, change)
+    place_findings(ls.session, folder, paths)
+    _publish(ls, folder)
 
 
 def reload_proposal(ls: RolecallServer, folder: Folder, proposal_id: str) -> Reviewed:
     """The proposal as stored and as the text is now; kept by the folder while something is undecided."""
-    reviewed = refresh(ls.session.store, load_proposal(ls.session.store, proposal_id), _reader(ls.session, folder))
-    if reviewed.undecided:
-        folder.proposals[proposal_id] = reviewed
-    else:
-        folder.proposals.pop(proposal_id, None)
-    return reviewed
+    return _reload(ls.session, folder, proposal_id)
 
 
 def show_hunks(ls: RolecallServer, folder: Folder) -> None:
-    """Publish the pending hunks of *folder*, and clear the files that have none any more."""
-    by_uri: dict[str, list[types.Diagnostic]] = {}
-    for shown in shown_hunks(ls.session, folder):
-        diagnostic = to_diagnostic(shown.reviewed.proposal, shown.change, shown.hunk, shown.range)
-        by_uri.setdefault(shown.uri, []).append(diagnostic)
-    for uri in folder.shown | by_uri.keys():
-        ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, by_uri.get(uri, [])))
-    folder.shown = set(by_uri)
+    """Place every hunk of *folder* and publish those on offer."""
+    for path in list(folder.chains):
+        _believe_text(ls.session, folder, path)
+    for proposal_id in list(folder.proposals):
+        _reload(ls.session, folder, proposal_id)
+    place_findings(ls.session, folder)
+    _publish(ls, folder)
 
 
 def clear_hunks(ls: RolecallServer, folder: Folder) -> None:
@@ -78,31 +82,135 @@ def clear_hunks(ls: RolecallServer, folder: Folder) -> None:
 
 
 def shown_hunks(session: Session, folder: Folder) -> Iterator[ShownHunk]:
-    """The pending hunks of *folder* with their places, proposal by proposal.
+    """The hunks on offer in *folder* with their places, proposal by proposal.
 
     A hunk of a file that does not exist yet is shown on the first line of the file the command was given on.
     """
+    yield from _shown(folder, OFFERED)
+
+
+def stale_hunks(session: Session, folder: Folder) -> Iterator[ShownHunk]:
+    """The stale hunks in *folder*, each at the nearest line that is still known, proposal by proposal."""
+    yield from _shown(folder, (HunkState.STALE,))
+
+
+def decided_last(session: Session, folder: Folder) -> tuple[Reviewed, tuple[str, ...]] | None:
+    """What the developer decided last and has not taken back: the proposal and the hunks.
+
+    The store is asked again only once something was stored since, here or by another process.
+    """
+    moment = session.store.moment()
+    if folder.decided_last is None or folder.decided_last[0] != moment:
+        act = last_act(session.store, folder.root)
+        found = (load_proposal(session.store, act[1]), act[2]) if act is not None else None
+        folder.decided_last = moment, found
+    return folder.decided_last[1]
+
+
+def diagnostic_of(shown: ShownHunk) -> types.Diagnostic:
+    """What the editor is told of a hunk: an Information while it is on offer, a hint when it is stale."""
+    reviewed, hunk = shown.reviewed, shown.hunk
+    if reviewed.states[hunk.id] is HunkState.STALE:
+        reason = reviewed.reasons.get(hunk.id, "")
+        return to_stale_diagnostic(reviewed.proposal, shown.change, hunk, shown.range, reason)
+    return to_diagnostic(reviewed.proposal, shown.change, hunk, shown.range)
+
+
+def _shown(folder: Folder, states: Collection[HunkState]) -> Iterator[ShownHunk]:
     for reviewed in folder.proposals.values():
         for change in reviewed.proposal.files:
-            text = session.read_text(folder, change.path)
-            places = locate(change, reviewed.accepted, text)
-            shown_on = change.path if text is not None else reviewed.proposal.origin
-            if not shown_on:
+            placed = folder.placed.get((reviewed.proposal.id, change.path))
+            if placed is None:
                 continue
-            uri = _uri(session, folder, shown_on)
-            shown_text = text if text is not None else session.read_text(folder, shown_on)
-            lines = split_lines(shown_text or "")
             for hunk in change.hunks:
-                place = places.get(hunk.id)
-                if reviewed.states[hunk.id] is HunkState.PENDING and isinstance(place, Anchor):
-                    where = place if text is not None else Anchor(0, 0)
-                    yield ShownHunk(reviewed, change, hunk, uri, to_range(lines, where, session.client))
+                place = placed.ranges.get(hunk.id) or placed.lost.get(hunk.id)
+                if reviewed.states[hunk.id] in states and place is not None:
+                    yield ShownHunk(reviewed, change, hunk, placed.uri, place)
+
+
+def _reload(session: Session, folder: Folder, proposal_id: str) -> Reviewed:
+    reviewed = folder.proposals[proposal_id] = load_proposal(session.store, proposal_id)
+    for change in reviewed.proposal.files:
+        reviewed = _place(session, folder, proposal_id, change)
+    folder.traces.take(reviewed)
+    if not reviewed.undecided:
+        del folder.proposals[proposal_id]
+        for change in reviewed.proposal.files:
+            folder.placed.pop((proposal_id, change.path), None)
+    return reviewed
+
+
+def _believe_text(session: Session, folder: Folder, path: str) -> None:
+    """Set right what is accepted by what stands in the text of *path*, where decisions of this session changed it."""
+    chain = folder.chains.get(path)
+    if not chain:
+        return
+    text = session.read_text(folder, path)
+    n = n_standing(chain, fingerprint(text))
+    untold = session.client.tells_when_idle and chain[-1].before in _prints(text)
+    if n == len(chain) or (session.document_at(folder, path) is not None and not untold):
+        folder.in_memory.discard(path)
+    if (n is not None and n == folder.standing.get(path)) or path in folder.in_memory:
+        return
+    said = hunks_in_text(chain, n) if n is not None else read_off(session.store, folder.root, chain, path, text)
+    if said:
+        folder.standing[path] = len(chain) if n is None else n
+    for proposal_id in believe(session.store, said):
+        _reload(session, folder, proposal_id)
+
+
+def _prints(text: str | None) -> set[str]:
+    """The fingerprints a file may have had before an editor opened it, which then shows *text*."""
+    return {fingerprint(text), fingerprint(text or None), fingerprint((text or "").replace("\n", "\r\n"))}
+
+
+def _place(session: Session, folder: Folder, proposal_id: str, change: FileChange) -> Reviewed:
+    """The proposal with the hunks of *change* placed in the text as it is now; the folder keeps their places."""
+    reviewed = folder.proposals[proposal_id]
+    path = path_now(change, reviewed.accepted)
+    text = session.read_text(folder, path)
+    places = locate(change, reviewed.accepted, text)
+    reviewed = folder.proposals[proposal_id] = replaced(session.store, reviewed, places)
+    shown_on = path if text is not None else reviewed.proposal.origin
+    shown_text = text if text is not None else session.read_text(folder, shown_on) if shown_on else None
+    key = (proposal_id, change.path)
+    if not shown_on:
+        folder.placed.pop(key, None)
+    else:
+        ranges = _ranges(session, places, shown_text or "", is_own=text is not None)
+        lost = {hunk_id: ranges.pop(hunk_id) for hunk_id, place in places.items() if isinstance(place, Stale)}
+        folder.placed[key] = Placed(_uri(session, folder, shown_on), ranges, lost)
+    return reviewed
+
+
+def _ranges(session: Session, places: Places, shown_text: str, *, is_own: bool) -> dict[str, types.Range]:
+    lines = split_lines(shown_text)
+    return {
+        hunk_id: to_range(lines, _known(place) if is_own else Anchor(0, 0), session.client)
+        for hunk_id, place in places.items()
+    }
+
+
+def _known(place: Anchor | Stale) -> Anchor:
+    """*place*, or the line next to it that is still known."""
+    return place if isinstance(place, Anchor) else Anchor(place.near, place.near)
+
+
+def _publish(ls: RolecallServer, folder: Folder) -> None:
+    """Publish what is on offer where it differs from what the editor was told."""
+    by_uri: dict[str, list[types.Diagnostic]] = {}
+    for shown in (*shown_hunks(ls.session, folder), *stale_hunks(ls.session, folder)):
+        by_uri.setdefault(shown.uri, []).append(diagnostic_of(shown))
+    for uri, finding in shown_findings(folder):
+        by_uri.setdefault(uri, []).append(finding)
+    changed = [uri for uri in folder.shown.keys() | by_uri.keys() if by_uri.get(uri, []) != folder.shown.get(uri, [])]
+    for uri in changed:
+        ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, by_uri.get(uri, [])))
+    folder.shown = by_uri
+    if changed:
+        refresh_soon(ls)
 
 
 def _uri(session: Session, folder: Folder, path: str) -> str:
     document = session.document_at(folder, path)
     return document.uri if document else uri_of(folder.root, path)
-
-
-def _reader(session: Session, folder: Folder) -> ReadText:
-    return lambda path: session.read_text(folder, path)

@@ -1,15 +1,17 @@
-"""Which questions about code the editor sends: those that are turned on, and no others while it runs."""
+"""Which optional questions the editor sends: those that are turned on, and no others while it runs."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, cast
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from rolecall_server.lsp.features import Feature, Handler, Selector
+from rolecall_server.lsp.pages import is_page
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.settings import NavigationSettings
 
@@ -19,7 +21,8 @@ _IDS = itertools.count(1)
 def announce_navigation(ls: RolecallServer) -> None:
     """Take what is turned on into the reply to `initialize`, for a client that cannot be told of it later."""
     for feature in ls.optional_features:
-        if _is_on(ls, feature) and not _can_register(ls, feature):
+        is_wanted = not feature.unasked or _capability(ls, feature) is not None
+        if is_wanted and _is_on(ls, feature) and not _can_register(ls, feature):
             _answer(ls, feature)
 
 
@@ -27,7 +30,7 @@ async def follow_navigation(ls: RolecallServer) -> None:
     """Have the editor send what the settings turn on, and no more."""
     async with ls.registering:
         wanted = {
-            feature.method: feature.options(_selector(ls.session.settings.navigation))
+            feature.method: feature.options(_selector(feature, ls.session.settings.navigation))
             for feature in ls.optional_features
             if _is_on(ls, feature) and _can_register(ls, feature)
         }
@@ -36,7 +39,29 @@ async def follow_navigation(ls: RolecallServer) -> None:
             await _unregister(ls, [each for each in known.values() if wanted.get(each.method) != each.register_options])
             await _register(ls, [each for each in _registrations(wanted) if each.method not in known])
         except JsonRpcException as error:
-            ls.tell(f"the editor does not follow `rolecall.navigation`: {error}.", types.MessageType.Warning)
+            ls.tell(f"the editor does not follow the settings: {error}.", types.MessageType.Warning)
+
+
+async def follow_pages(ls: RolecallServer) -> None:
+    """Have the editor ask about documents of the team, whatever the settings say of code; once for a session."""
+    if ls.session.follows_pages:
+        return
+    ls.session.follows_pages = True
+    selector = [types.TextDocumentFilterPattern(f"{ls.session.pages.as_posix()}/*.md", scheme="file")]
+    new: list[types.Registration] = []
+    for feature in ls.page_features:
+        _answer(ls, feature)
+        if _can_register(ls, feature) and not _is_asked_anyway(ls, feature):
+            new += _registrations({feature.method: feature.options(selector)})
+    if new:
+        await ls.client_register_capability_async(types.RegistrationParams(new))
+
+
+def _is_asked_anyway(ls: RolecallServer, feature: Feature) -> bool:
+    """Whether *feature* is registered for every file."""
+    registration = ls.registrations.get(feature.method)
+    selector = getattr(registration and registration.register_options, "document_selector", None)
+    return selector == [types.TextDocumentFilterScheme("file")]
 
 
 async def _unregister(ls: RolecallServer, gone: Sequence[types.Registration]) -> None:
@@ -58,7 +83,7 @@ async def _register(ls: RolecallServer, new: Sequence[types.Registration]) -> No
 
 def _registrations(wanted: Mapping[str, object]) -> Iterator[types.Registration]:
     for method, options in wanted.items():
-        yield types.Registration(f"rolecall-navigation-{next(_IDS)}", method, options)
+        yield types.Registration(f"rolecall-{next(_IDS)}", method, options)
 
 
 def _answer(ls: RolecallServer, feature: Feature) -> None:
@@ -73,24 +98,31 @@ def _while_on(feature: Feature, handler: Handler) -> Handler:
     """*handler*, which finds nothing while *feature* is turned off: a request may cross the setting's change."""
 
     async def answer(ls: RolecallServer, params: Any) -> Any:
-        return await handler(ls, params) if _is_on(ls, feature) else None
+        document = getattr(params, "text_document", None)
+        is_wanted = _is_on(ls, feature) or (document is not None and is_page(ls.session, document.uri))
+        return await handler(ls, params) if is_wanted else None
 
     return answer
 
 
 def _is_on(ls: RolecallServer, feature: Feature) -> bool:
-    return getattr(ls.session.settings.navigation, feature.setting)
+    return bool(feature.setting and attrgetter(feature.setting)(ls.session.settings))
 
 
 def _can_register(ls: RolecallServer, feature: Feature) -> bool:
     """Whether the client can be told to begin and to stop sending it."""
+    return bool(getattr(_capability(ls, feature), "dynamic_registration", False))
+
+
+def _capability(ls: RolecallServer, feature: Feature) -> object | None:
+    """What the client says of it; ``None`` where it says nothing."""
     found: object = ls.client_capabilities
-    for name in (*feature.capability.split("."), "dynamic_registration"):
+    for name in feature.capability.split("."):
         found = getattr(found, name, None)
-    return bool(found)
+    return found
 
 
-def _selector(settings: NavigationSettings) -> Selector:
-    if not settings.languages:
+def _selector(feature: Feature, settings: NavigationSettings) -> Selector:
+    if not settings.languages or not feature.by_language:
         return [types.TextDocumentFilterScheme("file")]
     return [types.TextDocumentFilterLanguage(language, scheme="file") for language in settings.languages]

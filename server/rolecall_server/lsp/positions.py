@@ -44,14 +44,24 @@ def place_at(lines: Sequence[str], position: types.Position, encoding: Encoding)
     return position.line, _code_points(lines[position.line].rstrip("\r\n"), position.character, encoding)
 
 
-def position_at(text: str, offset: int, encoding: Encoding) -> types.Position:
-    """Where the code point *offset* of *text* lies, as an editor says it."""
+def positions_at(text: str, offsets: Sequence[int], encoding: Encoding) -> list[types.Position]:
+    """Where the code points at *offsets* of *text* lie, as an editor says it."""
     lines = split_lines(text)
     starts = [0, *accumulate(len(line) for line in lines)]
-    if offset >= len(text) and (not lines or lines[-1].endswith(("\n", "\r"))):
-        return types.Position(len(lines), 0)
-    line = min(bisect.bisect_right(starts, offset), len(lines)) - 1
-    return types.Position(line, n_units(lines[line][: offset - starts[line]], encoding))
+    ends_open = bool(lines) and not lines[-1].endswith(("\n", "\r"))
+
+    def position(offset: int) -> types.Position:
+        if offset >= len(text) and not ends_open:
+            return types.Position(len(lines), 0)
+        line = min(bisect.bisect_right(starts, offset), len(lines)) - 1
+        return types.Position(line, n_units(lines[line][: offset - starts[line]], encoding))
+
+    return [position(offset) for offset in offsets]
+
+
+def position_at(text: str, offset: int, encoding: Encoding) -> types.Position:
+    """Where the code point *offset* of *text* lies, as an editor says it."""
+    return positions_at(text, [offset], encoding)[0]
 
 
 def n_units(text: str, encoding: Encoding) -> int:

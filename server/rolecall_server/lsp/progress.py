@@ -26,8 +26,8 @@ class Progress:
         self._shown = False
         self._ended = False
 
-    async def begin(self) -> None:
-        """Show it, if the client can."""
+    async def begin(self, message: str | None = None) -> None:
+        """Show it, if the client can, and with it how far it is."""
         if not self._ls.session.client.progress:
             return
         creating = self._ls.protocol.send_request_async(
@@ -42,7 +42,7 @@ class Progress:
         self._shown = True
         if self._run_id:
             self._ls.session.progress[self._token] = self._run_id
-        self._send(types.WorkDoneProgressBegin(self._title, cancellable=bool(self._run_id)))
+        self._send(types.WorkDoneProgressBegin(self._title, cancellable=bool(self._run_id), message=message))
 
     def report(self, message: str, fraction: float | None) -> None:
         """Say how far it is; *fraction* from 0 to 1, None if nobody knows."""
@@ -78,8 +78,9 @@ class ScanProgress:
             return
         now_s = asyncio.get_running_loop().time()
         begun_at_s = self._begun_at_s.setdefault(folder.root, now_s)
+        message = f"{n_done:,} of {n_files:,} files"
         if (progress := self._shown.get(folder.root)) is not None:
-            progress.report(f"{n_done:,} of {n_files:,} files", n_done / n_files if n_files else None)
+            progress.report(message, n_done / n_files if n_files else None)
         elif now_s - begun_at_s > _LONG_SCAN_S:
             progress = self._shown[folder.root] = Progress(self._ls, f"Indexing {folder.root.name}")
-            self._ls.later(progress.begin())
+            self._ls.later(progress.begin(message))

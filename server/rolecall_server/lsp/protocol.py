@@ -24,6 +24,12 @@ from rolecall_server.lsp.positions import choose_encoding
 
 logger = logging.getLogger(__name__)
 
+PROPOSAL_SCHEME = "rolecall-proposal"
+"""The scheme of proposals that an editor reads as documents."""
+
+RUN_SCHEME = "rolecall-run"
+"""The scheme of what is known of a run."""
+
 _HEADER = re.compile(rb"[A-Za-z-]+: [^\r\n]*\r\n|\r\n")
 _LENGTH = re.compile(rb"content-length:", re.IGNORECASE)
 _VALID_LENGTH = re.compile(rb"Content-Length: \d{1,10}\r\n")
@@ -131,9 +137,13 @@ class RolecallProtocol(LanguageServerProtocol):
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
-        """What pygls announces, with the position encoding that the session counts in."""
+        """What pygls announces, with the position encoding of the session, and the documents we can give."""
         result = yield from super().lsp_initialize(params)
         result.capabilities.position_encoding = choose_encoding(params.capabilities)
+        workspace = params.capabilities.workspace
+        if result.capabilities.workspace and workspace and workspace.text_document_content:
+            content = types.TextDocumentContentOptions([PROPOSAL_SCHEME, RUN_SCHEME])
+            result.capabilities.workspace.text_document_content = content
         return result
 
     @lsp_method(types.EXIT)

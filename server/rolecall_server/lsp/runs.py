@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import asyncio
 import os
+from functools import partial
 
-from rolecall_server.errors import NotFound, RolecallError
+from lsprotocol import types
+
+from rolecall_server.errors import NoModelConfigured, NotFound, RolecallError
+from rolecall_server.lsp.asking import choose
+from rolecall_server.lsp.editor_model import editor_offer
 from rolecall_server.lsp.folders import begin_scan, current_snapshot
 from rolecall_server.lsp.hunks import reload_proposal, show_hunks
 from rolecall_server.lsp.progress import Progress
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder, Session
-from rolecall_server.model import ModelClient, choose_model
+from rolecall_server.model import ModelClient
 from rolecall_server.review.rendering import headline
 from rolecall_server.team.request import TITLES, RunRequest
-from rolecall_server.team.run import Finished, Repository, carry_out
+from rolecall_server.team.run import Finished, Repository, carry_out, whom_to_ask
 
 RUN_NOTIFICATION = "rolecall/run"
 
 
-def start_run(ls: RolecallServer, folder: Folder, request: RunRequest) -> str:
+async def start_run(ls: RolecallServer, folder: Folder, request: RunRequest) -> str:
     """The id of a run that goes on by itself.
 
     Raises:
         NoModelConfigured: nobody could answer.
     """
-    client = choose_model(ls.session.settings.model, os.environ)
+    client = await whom_to_ask(request, ls.session.settings, os.environ, offer=editor_offer(ls), store=ls.session.store)
     begin_scan(ls.session, folder)
     run_id = ls.session.store.add_run(folder.root, request.role, request.path, request.brief)
     task = asyncio.get_running_loop().create_task(_run(ls, folder, request, run_id, client))
@@ -54,35 +59,49 @@ async def stop_runs(session: Session) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _run(ls: RolecallServer, folder: Folder, request: RunRequest, run_id: str, client: ModelClient) -> None:
+async def _run(
+    ls: RolecallServer, folder: Folder, request: RunRequest, run_id: str, client: ModelClient | NoModelConfigured
+) -> None:
     progress = Progress(ls, f"Rolecall {TITLES[request.role]}", run_id)
-    _announce(ls, run_id, "started", role=request.role.value)
+    announce_run(ls, run_id, "started", role=request.role.value)
     try:
         await progress.begin()
         progress.report("reading the repository", None)
-        repository = await _repository(ls, folder)
+        repository = await repository_of(ls, folder)
         finished = await carry_out(run_id, request, repository, client, progress.report)
     except asyncio.CancelledError:
         ls.session.store.end_run(run_id, "cancelled")  # it may not have come as far as `carry_out`, which says it too
         progress.end("cancelled")
-        _announce(ls, run_id, "cancelled")
+        announce_run(ls, run_id, "cancelled")
         raise
     except Exception as error:  # noqa: BLE001 - the boundary of a run: whatever it was, it is told once
         ls.session.store.end_run(run_id, "failed", str(error))
         progress.end("failed")
         ls.tell_error(error)
-        _announce(ls, run_id, "failed", error=error.code if isinstance(error, RolecallError) else type(error).__name__)
+        announce_run(
+            ls, run_id, "failed", error=error.code if isinstance(error, RolecallError) else type(error).__name__
+        )
     else:
         progress.end("done")
         _show_finished(ls, folder, run_id, finished)
     finally:
-        await client.aclose()
+        if not isinstance(client, NoModelConfigured):
+            await client.aclose()
 
 
-async def _repository(ls: RolecallServer, folder: Folder) -> Repository:
+async def repository_of(ls: RolecallServer, folder: Folder) -> Repository:
     """The folder as it is now, unsaved text included, once it has been read for the first time."""
     snapshot = await current_snapshot(ls.session, folder)
-    return Repository(ls.session.workspace(folder), snapshot, ls.session.store, ls.session.settings, os.environ)
+    session = ls.session
+    return Repository(
+        session.workspace(folder), snapshot, session.store, session.settings, os.environ, partial(_ask_for_more, ls)
+    )
+
+
+async def _ask_for_more(ls: RolecallServer, what: str) -> bool:
+    return (
+        await choose(ls, f"{what} Go on, with as much again?", ["Go on", "Stop"], types.MessageType.Warning) == "Go on"
+    )
 
 
 def _show_finished(ls: RolecallServer, folder: Folder, run_id: str, finished: Finished) -> None:
@@ -93,8 +112,9 @@ def _show_finished(ls: RolecallServer, folder: Folder, run_id: str, finished: Fi
     if finished.error is not None:
         ls.tell_error(finished.error)
     ls.tell(headline(proposal))
-    _announce(ls, run_id, "failed" if finished.error else "finished", proposalId=proposal.id)
+    announce_run(ls, run_id, "failed" if finished.error else "finished", proposalId=proposal.id)
 
 
-def _announce(ls: RolecallServer, run_id: str, state: str, **details: object) -> None:
+def announce_run(ls: RolecallServer, run_id: str, state: str, **details: object) -> None:
+    """Tell the client that a run began or ended."""
     ls.notify_client(RUN_NOTIFICATION, {"runId": run_id, "state": state, **details})

@@ -35,6 +35,8 @@ class RolecallServer(LanguageServer):
         self.session = session
         self.optional_features: Sequence[Feature] = ()
         """What is asked only while a setting turns it on."""
+        self.page_features: Sequence[Feature] = ()
+        """What is asked about documents of the team."""
         self.registrations: dict[str, types.Registration] = {}
         """What the editor was told to send, by method."""
         self.registering = asyncio.Lock()
@@ -64,6 +66,7 @@ class RolecallServer(LanguageServer):
         task.add_done_callback(self.session.background.discard)
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+        await asyncio.sleep(self.session.client.pause_after_reply_s)  # even of 0: the reply goes first
         try:
             await work
         except Exception as error:  # noqa: BLE001 - the boundary of background work: whatever it was, it is told

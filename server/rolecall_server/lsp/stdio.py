@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import sys
@@ -13,15 +14,17 @@ import psutil
 from pygls.io_ import StdoutWriter, run_async
 
 from rolecall_analysis import Workers
+from rolecall_server.context.redaction import Covers
 from rolecall_server.errors import RolecallError
 from rolecall_server.lsp.progress import ScanProgress
 from rolecall_server.lsp.protocol import FrameError, FrameReader
 from rolecall_server.lsp.registration import register
 from rolecall_server.lsp.runs import stop_runs
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.lsp.session import Session
-from rolecall_server.sandbox import remove_abandoned_shadows
+from rolecall_server.lsp.session import Patience, Session
+from rolecall_server.sandbox import remove_abandoned_shadows, remove_unused_copies
 from rolecall_server.store import cache_path, open_store, store_path
+from rolecall_server.team.abandoned import mark_interrupted_runs
 
 logger = logging.getLogger(__name__)
 
@@ -30,18 +33,22 @@ _SWITCH_S = 0.001
 """How long a thread that computes keeps the event loop waiting, at most; Python's own 5 ms add up."""
 
 
-def serve() -> int:
+def serve(patience: Patience | None = None) -> int:
     """Speak with an editor over standard input and output until it ends the session; the exit code."""
     logging.basicConfig(stream=sys.stderr, level=os.environ.get("ROLECALL_LOG", "WARNING").upper())
+    for handler in logging.getLogger().handlers:
+        handler.setFormatter(CoveringFormatter(logging.BASIC_FORMAT))
     logging.getLogger("pygls").setLevel(logging.ERROR)
     sys.setswitchinterval(_SWITCH_S)
+    gc.freeze()  # all that was imported stays; looking whether it is garbage takes more than a frame
     output = _take_output()
     try:
         store = open_store(store_path())
+        mark_interrupted_runs(store)
     except RolecallError as error:
         print(f"rolecall: {error}", file=sys.stderr)
         return 2
-    server = RolecallServer(Session(store, Workers(), cache_path()))
+    server = RolecallServer(Session(store, Workers(), cache_path(), patience=patience or Patience()))
     register(server)
     server.session.report_scan = ScanProgress(server).report
     server.protocol.set_writer(StdoutWriter(output))
@@ -56,6 +63,14 @@ def serve() -> int:
     # A thread may still wait in a read of standard input, and would keep the interpreter from ending.
     sys.stderr.flush()
     os._exit(server.rolecall_protocol.exit_code)
+
+
+class CoveringFormatter(logging.Formatter):
+    """What is logged, tracebacks included, without the secrets in it."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as a line, or as several where it has a traceback."""
+        return Covers().cover(super().format(record))
 
 
 def _take_output() -> BinaryIO:
@@ -83,6 +98,7 @@ async def _converse(server: RolecallServer) -> None:
 async def _clean_up() -> None:
     """Remove what a server that was killed could not."""
     await asyncio.to_thread(remove_abandoned_shadows)
+    await asyncio.to_thread(remove_unused_copies, cache_path() / "copies")
 
 
 async def _watch_parent(server: RolecallServer) -> None:

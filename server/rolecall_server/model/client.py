@@ -3,22 +3,99 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, JsonValue
 
 OnText = Callable[[str], None]
 """Told each piece of a reply as it comes, in order."""
 
+MAX_REPLY_CHARACTERS = 4_000_000
+"""More text than that is no answer but a model that cannot stop."""
+
 _BYTES_PER_TOKEN = 3.5
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """What a model asks of a tool."""
+
+    id: str
+    """Ties the answer to it; unique within a reply."""
+    name: str
+    arguments: str
+    """JSON as the model wrote it, perhaps broken."""
 
 
 @dataclass(frozen=True)
 class ChatMessage:
     """One turn of a conversation."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Literal["system", "user", "assistant", "tool"]
     text: str
+    calls: tuple[ToolCall, ...] = ()
+    """What the model asked of tools, where it is the model's turn."""
+    answers: str = ""
+    """The id of the call whose result this is, where it is a tool's turn."""
+
+
+@dataclass(frozen=True)
+class ToolSpec:
+    """A tool that is offered to a model.
+
+    ::
+
+        class Place(BaseModel):
+            \"\"\"Where a name is used.\"\"\"
+
+            path: str
+            line: int = Field(description="counted from 1")
+
+
+        async def definition(place: Place) -> str: ...
+
+
+        ToolSpec("definition", "Where the name on a line is defined.", Place, definition)
+    """
+
+    name: str
+    """Letters, digits and underscores, at most 64."""
+    description: str
+    """For the model: what comes back, and when to use it."""
+    arguments: type[BaseModel]
+    """What it takes; the descriptions of its fields are shown to the model."""
+    run: Callable[[Any], Awaitable[str]]
+    """Takes a value of `arguments`; a `RolecallError` it raises is told to the model."""
+
+
+@dataclass(frozen=True)
+class JsonShape:
+    """The one JSON object that a reply shall be."""
+
+    name: str
+    """Letters, digits and underscores, at most 64."""
+    schema: Mapping[str, JsonValue]
+    """A JSON schema."""
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """How a model shall answer; what is ``None`` or empty is left to the endpoint and the settings."""
+
+    model: str = ""
+    """Another model of the same endpoint."""
+    temperature: float | None = None
+    top_p: float | None = None
+    seed: int | None = None
+    """The same seed, the same reply, where the endpoint heeds it."""
+    reply_tokens: int | None = None
+    """How many tokens the reply may have, hidden reasoning included."""
+
+    def over(self, usual: Parameters) -> Parameters:
+        """These, and *usual* for what they leave open."""
+        return replace(usual, **{name: value for name, value in vars(self).items() if value not in (None, "")})
 
 
 @dataclass(frozen=True)
@@ -31,6 +108,25 @@ class Reply:
     prompt_tokens: int | None
     """As the endpoint counts; ``None`` where it does not say."""
     completion_tokens: int | None
+    calls: tuple[ToolCall, ...] = ()
+    """What the model asks of tools before it goes on; the text may then be empty."""
+    cut: bool = False
+    """Whether its length limit ended it; only recordings hold such replies, elsewhere it is an error."""
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """How an answer shall come, and who hears of it."""
+
+    on_text: OnText | None = None
+    shape: JsonShape | None = None
+    """An endpoint may not be able to grant it: say it in words as well (`ask_for` does)."""
+    tools: Sequence[ToolSpec] = ()
+    """Offered, in words where the endpoint knows none; none is run by a client (`use_tools` does)."""
+    parameters: Parameters = field(default_factory=Parameters)
+
+
+NO_WISHES = Wishes()
 
 
 class ModelClient(Protocol):
@@ -41,7 +137,7 @@ class ModelClient(Protocol):
         """Who answers, for a person to read: ``gpt-x at https://host/v1``."""
         ...
 
-    async def complete(self, messages: Sequence[ChatMessage], *, on_text: OnText | None = None) -> Reply:
+    async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
         """The answer to *messages*.
 
         Raises:
@@ -52,6 +148,21 @@ class ModelClient(Protocol):
     async def aclose(self) -> None:
         """Let go of connections; nothing can be asked afterwards."""
         ...
+
+
+class Relay:
+    """A client that has another one answer."""
+
+    client: ModelClient
+
+    @property
+    def label(self) -> str:
+        """Who answers."""
+        return self.client.label
+
+    async def aclose(self) -> None:
+        """Close the client."""
+        await self.client.aclose()
 
 
 def estimate_tokens(text: str) -> int:

@@ -11,6 +11,7 @@ from email.utils import parsedate_to_datetime
 from typing import cast
 
 from rolecall_server.errors import (
+    ContextOverflow,
     KeyRefused,
     ProviderUnavailable,
     RateLimited,
@@ -114,8 +115,8 @@ def _explain_unknown(complaint: Complaint, asked: Asked) -> UnknownModel:
     return UnknownModel(complaint.sentence(asked, "is not known there"), f"{next_step}.")
 
 
-def _explain_length(complaint: Complaint, asked: Asked) -> RequestRefused:
-    return RequestRefused(
+def _explain_length(complaint: Complaint, asked: Asked) -> ContextOverflow:
+    return ContextOverflow(
         complaint.sentence(asked, "found the request too long"),
         "Lower rolecall.model.contextTokens, choose a model with a longer context, or give a local server one.",
     )
@@ -136,6 +137,7 @@ _RULES: tuple[tuple[Callable[[Complaint], object], Callable[[Complaint, Asked], 
     (lambda it: it.status in (401, 403) or (it.status == 400 and _BAD_KEY.search(it.said)), _explain_key),
     (lambda it: it.status == 429, _explain_limit),
     (lambda it: it.code in _FILTER_CODES, _explain_filter),
+    (lambda it: it.status >= 500 and _TOO_LONG.search(it.said), _explain_length),  # LM Studio, and early llama.cpp
     (lambda it: it.status in (408, 409, 425) or it.status >= 500, _explain_outage),
     (lambda it: it.status == 404 or it.code == "model_not_found" or _NO_SUCH_MODEL.search(it.said), _explain_unknown),
     (lambda it: it.status == 413 or it.code == "context_length_exceeded" or _TOO_LONG.search(it.said), _explain_length),

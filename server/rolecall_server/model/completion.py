@@ -5,24 +5,44 @@ The SDK builds its values without validating them, so a ``null`` where its types
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, JsonValue
 
-from rolecall_server.errors import ReplyCut, ReplyMalformed, ReplyRefused
-from rolecall_server.model.client import Reply
+from rolecall_server.errors import ReplyCut, ReplyMalformed, ReplyRefused, ReplyRepeats
+from rolecall_server.model.client import MAX_REPLY_CHARACTERS, Reply, ToolCall
+from rolecall_server.model.repetition import RepetitionWatch
 
-MAX_REPLY_CHARACTERS = 4_000_000
-"""More text than that is no answer but a model that cannot stop."""
+_CHARACTERS_OF_A_LONG_TOKEN = 16
+"""No text has tokens as long as that on average: whoever writes more does not heed the limit."""
+
+MAX_CALLS = 128
+"""More tool calls in one reply are no question but a model that cannot stop."""
 
 
 class _Lenient(BaseModel):
     model_config = ConfigDict(from_attributes=True, frozen=True, hide_input_in_errors=True)
 
 
+class _Function(_Lenient):
+    name: str | None = None
+    arguments: str | dict[str, JsonValue] | None = None
+    """JSON, or part of it; some endpoints send it parsed."""
+
+
+class _CallPiece(_Lenient):
+    index: int | None = None
+    id: str | None = None
+    function: _Function | None = None
+
+
 class _Words(_Lenient):
     content: str | None = None
     refusal: str | None = None
+    reasoning_content: str | None = None
+    """What the model thinks aloud, where it does so apart: read only to see whether it goes in circles."""
+    tool_calls: tuple[_CallPiece, ...] | None = None
 
 
 class _Choice(_Lenient):
@@ -48,11 +68,27 @@ class Completion(_Lenient):
 
 
 @dataclass
+class _CallDraft:
+    """A tool call while it comes in."""
+
+    index: int | None
+    id: str = ""
+    name: str = ""
+    arguments: list[str] = field(default_factory=list[str])
+
+    def finish(self, number: int) -> ToolCall:
+        """The whole call; *number* names it where the endpoint does not."""
+        return ToolCall(self.id or f"call_{number}", self.name, _well_formed("".join(self.arguments)) or "{}")
+
+
+@dataclass
 class Draft:
     """A reply while it comes in."""
 
     source: str
     """The model and its address, for errors."""
+    max_tokens: int = 0
+    """How many tokens were asked for at most; 0 is no limit."""
     model: str = ""
     finish_reason: str = ""
     """Empty until the endpoint says why it stopped."""
@@ -60,6 +96,8 @@ class Draft:
     n_chunks: int = 0
     _texts: list[str] = field(default_factory=list[str])
     _refusals: list[str] = field(default_factory=list[str])
+    _watch: RepetitionWatch = field(default_factory=RepetitionWatch)
+    _calls: list[_CallDraft] = field(default_factory=list["_CallDraft"])
     _usage: _Usage = field(default_factory=_Usage)
 
     def add(self, completion: Completion) -> str:
@@ -67,21 +105,50 @@ class Draft:
 
         Raises:
             ReplyMalformed: the reply has grown beyond `MAX_REPLY_CHARACTERS`.
+            ReplyRepeats: it only repeats itself.
+            ReplyCut: it is far longer than was asked for.
         """
         self.n_chunks += 1
         self.model = completion.model or self.model
         self._usage = completion.usage or self._usage
-        text = ""
+        text = thought = ""
         for choice in completion.choices[:1]:
             words = choice.delta or choice.message or _Words()
-            text = words.content or ""
+            text, thought = words.content or "", words.reasoning_content or ""
             self._refusals.append(words.refusal or "")
             self.finish_reason = choice.finish_reason or self.finish_reason
+            for piece in words.tool_calls or ():
+                self.n_characters += self._add_call(piece)
         self._texts.append(text)
         self.n_characters += len(text)
+        if self._watch.repeats(text or thought):
+            raise ReplyRepeats(f"{self.source} says the same over and over after {self.n_characters:,} characters.")
+        if self.max_tokens and self.n_characters > self.max_tokens * _CHARACTERS_OF_A_LONG_TOKEN:
+            raise ReplyCut(
+                f"{self.source} wrote far more than the {self.max_tokens:,} tokens it was allowed and was stopped.",
+                "Ask for less at once, or choose an endpoint that heeds a limit.",
+            )
         if self.n_characters > MAX_REPLY_CHARACTERS:
             raise ReplyMalformed(f"{self.source} wrote more than {MAX_REPLY_CHARACTERS:,} characters and was stopped.")
         return _well_formed(text)
+
+    def _add_call(self, piece: _CallPiece) -> int:
+        """Take in a piece of a tool call; how many characters it brought.
+
+        A piece without an index belongs to the last call, unless it brings an id or a name of its own.
+        """
+        function = piece.function or _Function()
+        same = [call for call in self._calls if piece.index is not None and call.index == piece.index]
+        if not same and (piece.index is not None or piece.id or function.name or not self._calls):
+            self._calls.append(_CallDraft(piece.index))
+            if len(self._calls) > MAX_CALLS:
+                raise ReplyMalformed(f"{self.source} asked for more than {MAX_CALLS} tools at once and was stopped.")
+        call = same[0] if same else self._calls[-1]
+        call.id = call.id or piece.id or ""
+        call.name = call.name or function.name or ""
+        given = function.arguments or ""
+        call.arguments.append(given if isinstance(given, str) else json.dumps(given))
+        return len(call.arguments[-1]) + len(function.name or "")
 
     def finish(self) -> Reply:
         """The complete reply.
@@ -102,9 +169,10 @@ class Draft:
             reason = f"declined: {refusal[:300]}" if refusal else "stopped at its content filter."
             raise ReplyRefused(f"{self.source} {reason}", "Word the request differently, or choose another model.")
         self._require_end()
-        if not text.strip():
+        calls = tuple(call.finish(number) for number, call in enumerate(self._calls) if call.name)
+        if not text.strip() and not calls:
             raise ReplyMalformed(f"{self.source} answered without any text (it stopped with {self.finish_reason!r}).")
-        return Reply(text, self.model, self._usage.prompt_tokens, self._usage.completion_tokens)
+        return Reply(text, self.model, self._usage.prompt_tokens, self._usage.completion_tokens, calls)
 
     def cut(self, why: str) -> ReplyCut:
         """The error for a reply that ended early."""
@@ -122,6 +190,7 @@ class Draft:
             raise ReplyCut(
                 f"{self.source} reached its length limit after {self.n_characters:,} characters of its reply.",
                 "Ask for less at once, lower rolecall.model.contextTokens, or give a local server a longer context.",
+                said="" if self._calls else _well_formed("".join(self._texts)),
             )
 
 

@@ -24,6 +24,8 @@ def explain(error: Exception, asked: Asked) -> RolecallError:
             retry_after = error.response.headers.get("retry-after", "")
             complaint = read_complaint(error.body, asked.endpoint, error.status_code, retry_after)
             failure = explain_complaint(complaint, asked)
+        case _ if _led_to(error, httpx2.DecodingError):
+            failure = _unreadable(error, asked)
         case openai.APIConnectionError() | httpx2.RequestError():
             failure = _explain_connection(error, asked)
         case openai.APIError():
@@ -34,12 +36,16 @@ def explain(error: Exception, asked: Asked) -> RolecallError:
                 "Look for broken characters in the brief and in the files it concerns.",
             )
         case _:
-            failure = ReplyMalformed(
-                f"{asked.label} answered with something that cannot be read ({type(error).__name__}).",
-                "Check that ROLECALL_BASE_URL is an OpenAI-compatible endpoint, and that nothing between you and it "
-                "answers in its place.",
-            )
+            failure = _unreadable(error, asked)
     return failure
+
+
+def _unreadable(error: Exception, asked: Asked) -> ReplyMalformed:
+    return ReplyMalformed(
+        f"{asked.label} answered with something that cannot be read ({type(error).__name__}).",
+        "Check that ROLECALL_BASE_URL is an OpenAI-compatible endpoint, and that nothing between you and it "
+        "answers in its place.",
+    )
 
 
 def late(asked: Asked) -> DeadlinePassed:

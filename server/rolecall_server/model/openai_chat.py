@@ -5,18 +5,21 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import cast
 
 import httpx2
 import openai
-from openai.types.chat import ChatCompletionChunk, ChatCompletionMessageParam, ChatCompletionStreamOptionsParam
+from openai.types.chat import ChatCompletionChunk
 
 from rolecall_server.errors import ConnectionFailed, ReplyMalformed, UnknownModel
-from rolecall_server.model.client import ChatMessage, OnText, Reply
+from rolecall_server.model.client import NO_WISHES, ChatMessage, Parameters, Reply, Wishes
 from rolecall_server.model.complaints import quota_spent
 from rolecall_server.model.completion import Completion, Draft
+from rolecall_server.model.dialect import Dialect, room_left
 from rolecall_server.model.endpoint import Asked, Endpoint
 from rolecall_server.model.failures import explain, late
+from rolecall_server.model.plain_tools import read_calls
 
 MAX_BODY_BYTES = 64_000_000
 """Of one response as it travels: room for a long reply of which each token comes in a chunk of its own."""
@@ -25,6 +28,8 @@ _MAX_RETRIES = 2
 _CONNECT_TIMEOUT_S = 10.0
 _LAST_CHUNK_TIMEOUT_S = 1.0
 """How long the token counts may follow a reply that is complete; some endpoints then forget to hang up."""
+_STATUSES_OF_IGNORANCE = frozenset({400, 404, 422, 500, 501})
+"""With which servers refuse an option they do not know; llama.cpp used 500 for tools, OpenRouter uses 404."""
 _N_NAMES_SHOWN = 10
 
 _Stream = openai.AsyncStream[ChatCompletionChunk]
@@ -33,12 +38,23 @@ _Stream = openai.AsyncStream[ChatCompletionChunk]
 class OpenAIChat:
     """The client of one model at one endpoint.
 
-    The SDK retries what may pass (no connection, 408, 409, 429, 5xx) twice, all within *timeout_s*.
+    The SDK retries what may pass (no connection, 408, 409, 429, 5xx) twice, all within *timeout_s*. A reply has at most
+    *reply_tokens* tokens, hidden reasoning included, where that is not 0 and the endpoint heeds it.
     """
 
-    def __init__(self, endpoint: Endpoint, model: str, timeout_s: float) -> None:
+    def __init__(
+        self,
+        endpoint: Endpoint,
+        model: str,
+        timeout_s: float,
+        reply_tokens: int = 0,
+        *,
+        parameters: Parameters | None = None,
+        dialect: Dialect | None = None,
+    ) -> None:
         self._asked = Asked(endpoint, model, timeout_s)
-        self._wants_usage = True
+        self._parameters = parameters or Parameters()
+        self._dialect = dialect or Dialect(reply_tokens)
         timeout = openai.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_TIMEOUT_S))
         self._sdk = openai.AsyncOpenAI(
             api_key=endpoint.api_key,
@@ -56,21 +72,25 @@ class OpenAIChat:
         """Who answers: ``gpt-x at https://host/v1``."""
         return self._asked.label
 
-    async def complete(self, messages: Sequence[ChatMessage], *, on_text: OnText | None = None) -> Reply:
-        """The answer to *messages*, whole; *on_text* is told the pieces as they come.
+    async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
+        """The answer to *messages*, whole.
+
+        What the endpoint does not know of *wishes* is given up one step at a time.
 
         Raises:
             RolecallError: one of the kinds under `UserMustAct`, `ProviderUnavailable` and `ReplyUnusable`.
         """
-        draft = Draft(self.label)
+        wishes = replace(wishes, parameters=wishes.parameters.over(self._parameters))
+        draft = Draft(self.label, wishes.parameters.reply_tokens or self._dialect.reply_tokens)
         deadline = asyncio.timeout(self._asked.timeout_s)
         try:
             async with deadline:
-                draft.source = await self._choose_model()
-                async with aclosing(self._pieces(messages, draft)) as pieces:
+                await self.settle_model()
+                draft.source = self.label
+                async with aclosing(self._pieces(messages, wishes, draft)) as pieces:
                     async for piece in pieces:
-                        if piece and on_text is not None:
-                            on_text(piece)
+                        if piece and wishes.on_text is not None:
+                            wishes.on_text(piece)
                         if draft.finish_reason:
                             _hasten(deadline)
         except TimeoutError:
@@ -78,23 +98,35 @@ class OpenAIChat:
                 raise
             if not draft.finish_reason:
                 raise late(self._asked) from None
-        return draft.finish()
+        reply = draft.finish()
+        if wishes.tools and not reply.calls:
+            text, calls = read_calls(reply.text)
+            reply = replace(reply, text=text, calls=calls)
+        return reply
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self._sdk.close()
 
-    async def _choose_model(self) -> str:
-        """The label, after the only model on offer was taken where none was named."""
+    async def settle_model(self) -> str:
+        """The model's name: the only one on offer where none was named.
+
+        Raises:
+            UnknownModel: none is named, and there are several, or none.
+        """
         if not self._asked.model:
-            names = await self._offered()
+            names = await self.offered()
             if len(names) != 1:
                 raise _needs_choice(names, self._asked.endpoint)
             self._asked = Asked(self._asked.endpoint, names[0], self._asked.timeout_s)
-        return self.label
+        return self._asked.model
 
-    async def _offered(self) -> list[str]:
-        """The names of the models the endpoint lists."""
+    async def offered(self) -> list[str]:
+        """The names of the models the endpoint lists; none where it lists none.
+
+        Raises:
+            RolecallError: it cannot be asked.
+        """
         try:
             page = await self._sdk.models.list()
             return sorted({str(model.id) for model in page.data})
@@ -105,10 +137,10 @@ class OpenAIChat:
         except Exception as error:
             raise explain(error, self._asked) from error
 
-    async def _pieces(self, messages: Sequence[ChatMessage], draft: Draft) -> AsyncGenerator[str]:
+    async def _pieces(self, messages: Sequence[ChatMessage], wishes: Wishes, draft: Draft) -> AsyncGenerator[str]:
         """The text of each chunk as it comes in and is taken into *draft*."""
         try:
-            async with await self._open(messages) as stream:
+            async with await self._open(messages, wishes) as stream:
                 async for completion in _completions(stream):
                     yield draft.add(completion)
         except openai.OpenAIError as error:  # without the cause: its text is the endpoint's, and may hold the key
@@ -119,29 +151,24 @@ class OpenAIChat:
         except Exception as error:
             raise explain(error, self._asked) from error
 
-    async def _open(self, messages: Sequence[ChatMessage]) -> _Stream:
-        """The stream of the answer; an endpoint that refuses to count tokens is not asked to again."""
-        if self._wants_usage:
-            try:
-                return await self._create(messages, {"include_usage": True})
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
-                if "stream_options" not in f"{error.message} {error.body}":
-                    raise
-                self._wants_usage = False
-        return await self._create(messages, openai.omit)
+    async def _open(self, messages: Sequence[ChatMessage], wishes: Wishes) -> _Stream:
+        """The stream of the answer; what the endpoint refuses by name is not sent again.
 
-    async def _create(
-        self, messages: Sequence[ChatMessage], stream_options: ChatCompletionStreamOptionsParam | openai.Omit
-    ) -> _Stream:
-        return await self._sdk.chat.completions.create(
-            model=self._asked.model,
-            messages=[
-                cast("ChatCompletionMessageParam", {"role": message.role, "content": message.text})
-                for message in messages
-            ],
-            stream=True,
-            stream_options=stream_options,
-        )
+        One that counts the longest possible reply into the context is asked once more for what still fits.
+        """
+        room: int | None = None
+        while True:
+            request = self._dialect.request(self._asked.model, messages, wishes, room)
+            try:
+                return cast("_Stream", await self._sdk.chat.completions.create(**request))
+            except openai.APIStatusError as error:
+                complaint = f"{error.message} {error.body}"
+                if error.status_code not in _STATUSES_OF_IGNORANCE:
+                    raise
+                if room is None and (room := room_left(complaint)) is not None:
+                    continue
+                if not self._dialect.learn(complaint, request):
+                    raise
 
     async def _guard(self, response: httpx2.Response) -> None:
         """Bound what is read of *response*, and spare the retries of a spent quota."""

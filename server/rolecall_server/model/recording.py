@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from rolecall_server.errors import FileRefused
-from rolecall_server.model.client import ChatMessage, ModelClient, OnText, Reply
+from rolecall_server.errors import FileRefused, ReplyCut
+from rolecall_server.model.client import NO_WISHES, ChatMessage, ModelClient, Relay, Reply, Wishes
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,9 @@ class Exchange:
 
 _EXCHANGE = TypeAdapter(Exchange)
 _SEAL = "sha256:"
+ABOUT_THE_MACHINE = "The tests run with "
+"""So begins a line that says what a machine has. A conversation is known by what stands outside of such lines."""
+_OF_THE_MACHINE = re.compile(rf"^{ABOUT_THE_MACHINE}.*\n?", re.MULTILINE)
 
 
 def is_sealed(message: ChatMessage) -> bool:
@@ -37,18 +41,27 @@ def seal(message: ChatMessage) -> ChatMessage:
     """
     if message.role == "assistant" or is_sealed(message):
         return message
-    return ChatMessage(message.role, _SEAL + hashlib.sha256(message.text.encode("utf-8", "surrogatepass")).hexdigest())
+    content = on_any_machine(message).text.encode("utf-8", "surrogatepass")
+    return ChatMessage(message.role, _SEAL + hashlib.sha256(content).hexdigest())
+
+
+def on_any_machine(message: ChatMessage) -> ChatMessage:
+    """*message* without what it says of a machine."""
+    return replace(message, text=_OF_THE_MACHINE.sub("", message.text))
 
 
 def write_sealed(exchanges: Iterable[Exchange], path: Path) -> None:
     """Write *exchanges* to *path* with their messages sealed; one that is there already is written once."""
     sealed = (Exchange(tuple(map(seal, exchange.messages)), exchange.reply) for exchange in exchanges)
-    lines = dict.fromkeys(_EXCHANGE.dump_json(exchange).decode() for exchange in sealed)
+    lines = dict.fromkeys(map(_written, sealed))
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
-class Recorder:
-    """A client that writes down each finished call of another; failed and cancelled ones leave no trace."""
+class Recorder(Relay):
+    """A client that writes down each finished call of another; failed and cancelled ones leave no trace.
+
+    One that its length ended is written down as that, since it is continued.
+    """
 
     def __init__(self, client: ModelClient, path: Path) -> None:
         """Record what *client* answers at the end of *path*.
@@ -56,23 +69,20 @@ class Recorder:
         Raises:
             FileRefused: *path* cannot be written.
         """
-        self._client, self._path = client, path
+        self.client, self._path = client, path
         _append(path, "")
 
-    @property
-    def label(self) -> str:
-        """Who answers."""
-        return self._client.label
-
-    async def complete(self, messages: Sequence[ChatMessage], *, on_text: OnText | None = None) -> Reply:
+    async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
         """The client's answer, once it is written down."""
-        reply = await self._client.complete(messages, on_text=on_text)
-        _append(self._path, _EXCHANGE.dump_json(Exchange(tuple(messages), reply)).decode() + "\n")
+        try:
+            reply = await self.client.complete(messages, wishes)
+        except ReplyCut as cut:
+            if cut.said:
+                half = Reply(cut.said, "", None, None, cut=True)
+                _append(self._path, _written(Exchange(tuple(messages), half)) + "\n")
+            raise
+        _append(self._path, _written(Exchange(tuple(messages), reply)) + "\n")
         return reply
-
-    async def aclose(self) -> None:
-        """Close the client."""
-        await self._client.aclose()
 
 
 def read_recording(path: Path) -> tuple[Exchange, ...]:
@@ -100,6 +110,11 @@ def _read_line(path: Path, number: int, line: bytes) -> Exchange:
             f"Line {number} of the recording {path} is no recorded call: {where}: {first['msg']}.",
             "Record the conversation anew, or take that line out.",
         ) from error
+
+
+def _written(exchange: Exchange) -> str:
+    """*exchange* on a line, without what is as it usually is."""
+    return _EXCHANGE.dump_json(exchange, exclude_defaults=True).decode()
 
 
 def _append(path: Path, text: str) -> None:

@@ -7,9 +7,9 @@ from difflib import SequenceMatcher, unified_diff
 from itertools import islice
 from pathlib import Path
 
-from rolecall_server.errors import ReplayMiss
-from rolecall_server.model.client import ChatMessage, OnText, Reply
-from rolecall_server.model.recording import Exchange, is_sealed, read_recording, seal
+from rolecall_server.errors import ReplayMiss, ReplyCut
+from rolecall_server.model.client import NO_WISHES, ChatMessage, Reply, Wishes
+from rolecall_server.model.recording import Exchange, is_sealed, on_any_machine, read_recording, seal
 
 _N_DIFF_LINES = 8
 _MAX_LINE_CHARACTERS = 160
@@ -37,19 +37,22 @@ class ReplayModel:
         """Which recording answers."""
         return f"a replay of {self._path.name} (no model is asked)"
 
-    async def complete(self, messages: Messages, *, on_text: OnText | None = None) -> Reply:
-        """The recorded answer to *messages*.
+    async def complete(self, messages: Messages, wishes: Wishes = NO_WISHES) -> Reply:
+        """The recorded answer to *messages*, whatever is wished for.
 
         Raises:
             ReplayMiss: there is none; the text shows where the nearest recorded opening differs.
+            ReplyCut: the recorded one was cut by its length.
         """
         reply = find_reply(self._exchanges, messages)
         if reply is None:
             raise ReplayMiss(
                 f"{self._path.name} holds no answer to this conversation. {_miss(self._exchanges, messages)}"
             )
-        if on_text is not None:
-            on_text(reply.text)
+        if wishes.on_text is not None:
+            wishes.on_text(reply.text)
+        if reply.cut:
+            raise ReplyCut("The recorded reply reached its length limit.", said=reply.text)
         return reply
 
     async def aclose(self) -> None:
@@ -72,8 +75,10 @@ def find_reply(exchanges: Sequence[Exchange], messages: Messages) -> Reply | Non
 
 
 def _same(recorded: Messages, asked: Messages) -> bool:
-    """Whether each message is the recorded one, or the one that was sealed."""
-    return len(recorded) == len(asked) and all(r in (a, seal(a)) for r, a in zip(recorded, asked, strict=True))
+    """Whether each message is the recorded one, but for what it says of a machine, or the one that was sealed."""
+    return len(recorded) == len(asked) and all(
+        on_any_machine(r) in (on_any_machine(a), seal(a)) for r, a in zip(recorded, asked, strict=True)
+    )
 
 
 def _opening(messages: Messages) -> tuple[ChatMessage, ...]:
@@ -97,12 +102,31 @@ def _miss(exchanges: Sequence[Exchange], messages: Messages) -> str:
     if n_turns:
         return f"It knows the opening, but not what comes after {len(_answers(messages))} answers."
     if any(is_sealed(message) for exchange in exchanges for message in exchange.messages):
-        return "It is sealed, so what differs cannot be shown: the repository or a prompt is not the recorded one."
+        return _sealed_miss(exchanges, opening)
     asked = _lines(opening)
     nearest = max(
         (_lines(_opening(exchange.messages)) for exchange in exchanges), key=lambda one: _likeness(one, asked)
     )
     return "\n".join(["The nearest recorded opening (-) differs from this one (+):", *_differences(nearest, asked), ""])
+
+
+def _sealed_miss(exchanges: Sequence[Exchange], opening: Messages) -> str:
+    """What can be said of a miss where only fingerprints are recorded: which messages are not the recorded ones."""
+
+    def strangers(exchange: Exchange) -> list[str]:
+        recorded = _opening(exchange.messages)
+        return [
+            f"message {number} ({asked.role})"
+            for number, asked in enumerate(opening, 1)
+            if number > len(recorded) or not _same(recorded[number - 1 : number], (asked,))
+        ]
+
+    differing = min((strangers(exchange) for exchange in exchanges), key=len)
+    what = ", ".join(differing) or "its length"
+    return (
+        "It is sealed, so what differs cannot be shown: the repository or a prompt is not the recorded one. "
+        f"Of the nearest recorded opening differs: {what}."
+    )
 
 
 def _likeness(recorded: Sequence[str], asked: Sequence[str]) -> float:

@@ -1,14 +1,25 @@
-"""What a client must change to accept hunks: minimal edits, and the text that must come out."""
+"""What a client must change to bring hunks into a file or take them out: minimal edits, and the text that comes out."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+from itertools import accumulate
 
 from rolecall_server.errors import HunkStale
-from rolecall_server.review.anchor import Anchor, Stale, locate
-from rolecall_server.review.proposal import FileChange, HunkState, Proposal
-from rolecall_server.workspace import split_lines
+from rolecall_server.review.anchor import (
+    Anchor,
+    Stale,
+    exists_with,
+    lines_of,
+    locate,
+    path_now,
+    text_with,
+    turned_to,
+)
+from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
+from rolecall_server.workspace import BOM, split_lines
 
 
 @dataclass(frozen=True)
@@ -23,55 +34,143 @@ class TextEdit:
 
 @dataclass(frozen=True)
 class FileEdit:
-    """All edits of one file, on the text they were planned for."""
+    """All that happens to one file, on the text it was planned for."""
 
     path: str
-    creates: bool
-    """Whether the file does not exist yet."""
-    current: str
-    """The text the edits count in; empty where the file does not exist."""
+    """Where the file is, or will be where it does not exist."""
+    current: str | None
+    """The text the edits count in; ``None`` where the file does not exist yet."""
     edits: tuple[TextEdit, ...]
     """In order, not overlapping; no two at the same place."""
-    result: str
-    """The text that must come out."""
+    result: str | None
+    """The text that must come out; ``None`` where the file is deleted."""
+    moved_to: str = ""
+    """The path it gets; empty where it keeps its own."""
+
+    @property
+    def creates(self) -> bool:
+        """Whether the file is made."""
+        return self.current is None
+
+    @property
+    def deletes(self) -> bool:
+        """Whether the file is removed."""
+        return self.result is None
+
+    @property
+    def path_after(self) -> str:
+        """Where the file lies afterwards."""
+        return self.moved_to or self.path
 
 
 def with_needs(proposal: Proposal, states: Mapping[str, HunkState], hunk_ids: Collection[str]) -> tuple[str, ...]:
-    """*hunk_ids* and the pending hunks they need, directly or through others, in the proposal's order."""
+    """*hunk_ids* and the hunks on offer that they need, directly or through others, in the proposal's order."""
     hunks = {hunk.id: hunk for _, hunk in proposal.hunks()}
     wanted, queue = set(hunk_ids), list(hunk_ids)
     while queue:
         for need in hunks[queue.pop()].needs:
-            if need not in wanted and states[need] is HunkState.PENDING:
+            if need not in wanted and states[need] in (HunkState.PENDING, HunkState.EDITED):
                 wanted.add(need)
                 queue.append(need)
     return tuple(hunk_id for hunk_id in hunks if hunk_id in wanted)
 
 
-def plan_acceptance(
-    change: FileChange, accepted: Collection[str], wanted: Collection[str], current: str | None
-) -> FileEdit:
-    """The edit of *current* that brings in the *wanted* hunks of *change*.
+def needed_by(proposal: Proposal, states: Mapping[str, HunkState], hunk_ids: Collection[str]) -> tuple[str, ...]:
+    """The accepted hunks, *hunk_ids* left out, that need one of them, directly or through others."""
+    missing: set[str] = set(hunk_ids)
+    found: list[str] = []
+    accepted = [hunk for _, hunk in proposal.hunks() if states[hunk.id] is HunkState.ACCEPTED]
+    while more := [hunk.id for hunk in accepted if hunk.id not in missing and missing & {*hunk.needs}]:
+        missing.update(more)
+        found += more
+    return tuple(found)
 
-    *accepted* are the hunks that are in the text already; *current* is ``None`` where the file does not exist.
+
+def plan_edit(
+    change: FileChange,
+    accepted: Collection[str],
+    current: str | None,
+    *,
+    bring_in: Collection[str] = (),
+    take_out: Collection[str] = (),
+) -> FileEdit:
+    """What has to happen to the file of *change* for hunks to come into its text and for others to leave it.
+
+    *accepted* are the hunks that are in the text already; *current* is the text at `path_now`, ``None`` where there
+    is no such file.
 
     Raises:
         HunkStale: one of them can no longer be placed.
     """
+    path = path_now(change, accepted)
+    then = ({*accepted} | {*bring_in}) - {*take_out}
+    moved_to = path_now(change, then)
+    hunks = [hunk for hunk in change.hunks if hunk.id in bring_in or hunk.id in take_out]
     places = locate(change, accepted, current)
-    text = current or ""
-    lines = split_lines(text)
-    offsets = _line_offsets(lines)
-    edits: list[TextEdit] = []
-    for hunk in change.hunks:
-        if hunk.id not in wanted:
-            continue
+    for hunk in hunks:
         place = places[hunk.id]
         if isinstance(place, Stale):
-            raise HunkStale(f"{change.path}: {place.reason}")
-        edits.append(_edit(place, "".join(hunk.new_lines), offsets))
-    joined = _join_at_same_place(edits)
-    return FileEdit(change.path, current is None, text, joined, apply_edits(text, joined))
+            raise HunkStale(f"{path}: {place.reason}")
+    if not exists_with(change, then):
+        if not same_lines(current, text_with(change, accepted)):
+            raise HunkStale(f"{path}: There is more in it than was accepted, so it is not deleted.")
+        return FileEdit(path, current, (), None)
+    if current is None:
+        text = (BOM if change.has_bom else "") + (text_with(change, then) or "")
+        return FileEdit(path, None, (TextEdit(0, 0, text),) if text else (), text)
+    ending = turned_to(change, accepted, current)
+    coming = {h.id: change.base_lines[h.start : h.end] if h.id in take_out else h.new_lines for h in hunks}
+    if ending:
+        coming = {hunk_id: [_with_ending(line, ending) for line in lines] for hunk_id, lines in coming.items()}
+    edits = _text_edits(hunks, places, coming, lines_of(change, current))
+    return FileEdit(path, current, edits, apply_edits(current, edits), "" if moved_to == path else moved_to)
+
+
+def _text_edits(
+    hunks: Iterable[Hunk],
+    places: Mapping[str, Anchor | Stale],
+    coming: Mapping[str, Iterable[str]],
+    lines: Sequence[str],
+) -> tuple[TextEdit, ...]:
+    """The edits that put what is *coming* for each hunk in its place among *lines*."""
+    offsets = _line_offsets(lines)
+    if lines and lines[0].startswith(BOM):
+        offsets[0] = len(BOM)  # some editors hand the mark over as part of the text; it stays where it is
+    edits: list[TextEdit] = []
+    for hunk in hunks:
+        place = places[hunk.id]
+        if hunk.kind is HunkKind.TEXT and isinstance(place, Anchor):
+            edits.append(TextEdit(offsets[place.start], offsets[place.end], "".join(coming[hunk.id])))
+    return _join_at_same_place(edits)
+
+
+def edit_between(path: str, current: str | None, wanted: str | None) -> FileEdit:
+    """What turns *current* into *wanted*, line by line: for putting back a text that an editor changed otherwise."""
+    if current is None or wanted is None:
+        edits = (TextEdit(0, 0, wanted),) if wanted else ()
+        return FileEdit(path, current, edits, wanted)
+    old, new = split_lines(current), split_lines(wanted)
+    offsets = _line_offsets(old)
+    codes = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+    edits = tuple(
+        TextEdit(offsets[start], offsets[end], "".join(new[new_start:new_end]))
+        for tag, start, end, new_start, new_end in codes
+        if tag != "equal"
+    )
+    return FileEdit(path, current, edits, wanted)
+
+
+def inverse_edit(edit: FileEdit) -> FileEdit:
+    """What takes *edit* back, on the text that came out of it; it touches no other character."""
+    moved_to = edit.path if edit.moved_to else ""
+    if edit.current is None or edit.result is None:
+        return replace(edit_between(edit.path_after, edit.result, edit.current), moved_to=moved_to)
+    edits, shift = list[TextEdit](), 0
+    for each in edit.edits:
+        start = each.start + shift
+        edits.append(TextEdit(start, start + len(each.new_text), edit.current[each.start : each.end]))
+        shift += len(each.new_text) - (each.end - each.start)
+    return FileEdit(edit.path_after, edit.result, tuple(edits), edit.current, moved_to)
 
 
 def apply_edits(text: str, edits: Collection[TextEdit]) -> str:
@@ -84,15 +183,27 @@ def apply_edits(text: str, edits: Collection[TextEdit]) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _edit(place: Anchor, new_text: str, offsets: list[int]) -> TextEdit:
-    return TextEdit(offsets[place.start], offsets[place.end], new_text)
+def same_lines(one: str | None, other: str | None) -> bool:
+    """Whether two texts differ in nothing but what editors do on opening a file.
+
+    They may make all line endings alike, and some show the byte order mark as part of the text.
+    """
+    if one is None or other is None:
+        return one is other
+    return one == other or _line_feeds(one) == _line_feeds(other)
 
 
-def _line_offsets(lines: list[str]) -> list[int]:
-    offsets = [0]
-    for line in lines:
-        offsets.append(offsets[-1] + len(line))
-    return offsets
+def _line_feeds(text: str) -> str:
+    return text.removeprefix(BOM).replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _with_ending(line: str, ending: str) -> str:
+    content = line.rstrip("\r\n")
+    return content + ending if content != line else line
+
+
+def _line_offsets(lines: Sequence[str]) -> list[int]:
+    return [0, *accumulate(map(len, lines))]
 
 
 def _join_at_same_place(edits: list[TextEdit]) -> tuple[TextEdit, ...]:

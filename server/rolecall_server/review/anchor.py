@@ -1,19 +1,20 @@
 """Where hunks lie in a text that has moved on since they were made, or why they lie nowhere.
 
 The base of a proposal never changes. What the developer accepted is replayed on it; the difference between
-that and the text as it is now is what somebody typed. A hunk whose surroundings nobody touched moves with
-them; one whose lines were touched is stale. Nothing is guessed, and nothing of this is stored: the same
-text always gives the same answer.
+that and the text as it is now is what somebody typed. This is a three-way merge in which nothing is guessed: a hunk
+whose surroundings nobody touched moves with them, one whose lines were touched is stale. None of it is stored: the
+same text always gives the same answer. An accepted hunk has a place too, that of the lines it brought in.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import SequenceMatcher
 
-from rolecall_server.review.proposal import FileChange, Hunk
-from rolecall_server.workspace import split_lines
+from rolecall_server.review.hunks import line_ending
+from rolecall_server.review.proposal import FileChange, HunkKind
+from rolecall_server.workspace import BOM, split_lines
 
 CONTEXT_LINES = 3
 """How far around a hunk its surroundings are compared, as in a unified diff."""
@@ -21,7 +22,7 @@ CONTEXT_LINES = 3
 
 @dataclass(frozen=True)
 class Anchor:
-    """The lines of the current text that a hunk replaces."""
+    """The lines of the current text that a hunk replaces, or that an accepted hunk brought in."""
 
     start: int
     end: int
@@ -32,44 +33,150 @@ class Stale:
     """Why a hunk can no longer be placed."""
 
     reason: str
+    near: int = field(default=0, compare=False)
+    """The line of the current text that is nearest to where it was."""
 
 
-def locate(change: FileChange, accepted: Collection[str], current: str | None) -> dict[str, Anchor | Stale]:
-    """The place in *current* of each hunk of *change* that is not in *accepted*, by hunk id.
+Places = dict[str, Anchor | Stale]
+"""By hunk id."""
 
-    *current* is ``None`` where the file does not exist.
+
+def path_now(change: FileChange, accepted: Collection[str]) -> str:
+    """Where the file of *change* lies with the *accepted* hunks in the workspace."""
+    moved = any(hunk.kind is HunkKind.RENAME and hunk.id in accepted for hunk in change.hunks)
+    return change.renamed_to if moved else change.path
+
+
+def locate(change: FileChange, accepted: Collection[str], current: str | None) -> Places:
+    """The place in *current* of each hunk of *change*, by hunk id.
+
+    *current* is the text at `path_now`, or ``None`` where there is no such file. Lines are the same lines whatever
+    their ending: editors and git change all endings of a file at once.
     """
-    undecided = [hunk for hunk in change.hunks if hunk.id not in accepted]
-    expected, places = _replay(change, accepted)
-    if current is None and (change.base is not None or expected):
-        return {hunk.id: Stale(f"{change.path} was deleted.") for hunk in undecided}
-    if current is not None and change.base is None and not expected and current:
-        return {hunk.id: Stale(f"{change.path} exists by now.") for hunk in undecided}
-    lines = split_lines(current or "")
-    runs = _unchanged_runs(expected, lines)
-    return {hunk.id: _anchor(places[hunk.id], hunk, expected, runs, len(lines)) for hunk in undecided}
+    if current == change.base and not any(hunk.id in accepted for hunk in change.hunks):
+        return {
+            hunk.id: Anchor(*((hunk.start, hunk.end) if hunk.kind is HunkKind.TEXT else (0, 0)))
+            for hunk in change.hunks
+        }
+    if exists_with(change, accepted) != (current is not None):
+        return _without_text(change, accepted, current)
+    lines, places, now, runs = _compare(change, accepted, current or "")
+    is_same = len(lines) == len(now) == runs[0].size
+    found: Places = {}
+    for hunk in change.hunks:
+        if hunk.kind is HunkKind.TEXT:
+            place = places[hunk.id]
+            found[hunk.id] = place if is_same else _anchor(place, lines, runs, len(now))
+        elif hunk.kind is HunkKind.DELETE and hunk.id not in accepted and not is_same:
+            found[hunk.id] = Stale(f"{change.path} has changed since its deletion was proposed.")
+        else:
+            found[hunk.id] = Anchor(0, 0)
+    return found
 
 
-def text_with(change: FileChange, accepted: Collection[str]) -> str:
-    """The base with the *accepted* hunks applied."""
-    return "".join(_replay(change, accepted)[0])
+def lines_from(change: FileChange, accepted: Collection[str], current: str) -> dict[int, str]:
+    """The lines of *current*, from 0, that *accepted* hunks brought in, each with the hunk's id.
+
+    This goes line by line, so what somebody typed in between is nobody's. Of a hunk that does not stand as it was
+    accepted, only lines that say something count: a lone bracket recurs everywhere.
+    """
+    lines, places, _, runs = _compare(change, accepted, current)
+    found: dict[int, str] = {}
+    for hunk in change.hunks:
+        if hunk.id not in accepted or hunk.kind is not HunkKind.TEXT:
+            continue
+        place = places[hunk.id]
+        for run in runs:
+            kept = range(max(place.start, run.expected), min(place.end, run.expected + run.size))
+            is_whole = len(kept) == place.end - place.start
+            found |= {i - run.expected + run.current: hunk.id for i in kept if is_whole or _is_telling(lines[i])}
+    return found
 
 
-def _replay(change: FileChange, accepted: Collection[str]) -> tuple[list[str], dict[str, int]]:
-    """The base with *accepted* applied, as lines, and where each other hunk starts in it."""
-    base = split_lines(change.base or "")
+def text_with(change: FileChange, accepted: Collection[str]) -> str | None:
+    """The base with the *accepted* hunks applied; ``None`` where the file does not exist then."""
+    return "".join(_replay(change, accepted)[0]) if exists_with(change, accepted) else None
+
+
+def exists_with(change: FileChange, accepted: Collection[str]) -> bool:
+    """Whether there is a file with the *accepted* hunks in the workspace."""
+    taken = [hunk for hunk in change.hunks if hunk.id in accepted]
+    return not any(hunk.kind is HunkKind.DELETE for hunk in taken) and not (change.creates and not taken)
+
+
+def lines_of(change: FileChange, current: str) -> Sequence[str]:
+    """*current* as lines with their endings; the base is split only once."""
+    return change.base_lines if current == change.base else split_lines(current)
+
+
+def turned_to(change: FileChange, accepted: Collection[str], current: str) -> str:
+    """The ending that most lines of *current* have in place of their own, where an editor changed them; else empty."""
+    if "\r" not in current and "\r" not in (change.base or ""):
+        return ""
+    lines, _, now, runs = _compare(change, accepted, current)
+    pairs = [(lines[run.expected + i], now[run.current + i]) for run in runs for i in range(run.size)]
+    others = [line for was, line in pairs if was != line]
+    return line_ending("".join(others)) if 2 * len(others) > len(pairs) else ""
+
+
+def standing(change: FileChange, accepted: Collection[str], unsure: Collection[str], current: str | None) -> set[str]:
+    """Which of the hunks *unsure* stand in *current*, as its lines tell; where they do not, *accepted* is right.
+
+    A hunk stands in the text where it can be placed as one that was accepted, and cannot as one that was not.
+    """
+    found = {*accepted}
+    for _ in range(2):  # once more, with neighbours set right
+        as_in = locate(change, found | {*unsure}, current)
+        as_out = locate(change, found - {*unsure}, current)
+        for hunk_id in unsure:
+            is_in, is_out = (isinstance(places[hunk_id], Anchor) for places in (as_in, as_out))
+            if is_in != is_out:
+                found = found | {hunk_id} if is_in else found - {hunk_id}
+    return found & {*unsure}
+
+
+def _without_text(change: FileChange, accepted: Collection[str], current: str | None) -> Places:
+    """The places where a file is missing that should be there, or is there and should not be."""
+    where = path_now(change, accepted)
+    if current == "" and change.creates:
+        return {hunk.id: Anchor(0, 0) for hunk in change.hunks}  # an editor opens a file that is to be written
+    reason = f"{where} was deleted." if current is None else f"{where} exists by now."
+    return {hunk.id: Stale(reason) for hunk in change.hunks}
+
+
+def _compare(
+    change: FileChange, accepted: Collection[str], current: str
+) -> tuple[list[str], dict[str, Anchor], Sequence[str], list[_Run]]:
+    """The base with *accepted* as lines, the places in it, *current* as lines, and what is the same in both."""
+    lines, places = _replay(change, accepted)
+    now = list(lines_of(change, current.removeprefix(BOM)))
+    runs = [_Run(0, 0, len(now))] if lines == now else _unchanged_runs(_keys(lines), _keys(now))
+    return lines, places, now, runs
+
+
+def _replay(change: FileChange, accepted: Collection[str]) -> tuple[list[str], dict[str, Anchor]]:
+    """The base with *accepted* applied, as lines, and the lines that stand for each hunk in it."""
+    base = change.base_lines
     lines: list[str] = []
-    places: dict[str, int] = {}
+    places: dict[str, Anchor] = {}
     done = 0
     for hunk in change.hunks:
+        if hunk.kind is not HunkKind.TEXT:
+            continue
         lines += base[done : hunk.start]
-        done = hunk.start
-        if hunk.id in accepted:
-            lines += hunk.new_lines
-            done = hunk.end
-        else:
-            places[hunk.id] = len(lines)
-    return lines + base[done:], places
+        start, done = len(lines), hunk.end
+        lines += hunk.new_lines if hunk.id in accepted else base[hunk.start : hunk.end]
+        places[hunk.id] = Anchor(start, len(lines))
+    return lines + list(base[done:]), places
+
+
+def _keys(lines: Sequence[str]) -> Sequence[str]:
+    """What makes lines the same: their characters, and whether they end at all."""
+    return [_key(line) for line in lines] if "\r" in "".join(lines) else lines
+
+
+def _key(line: str) -> str:
+    return line[:-2] + "\n" if line.endswith("\r\n") else line[:-1] + "\n" if line.endswith("\r") else line
 
 
 @dataclass(frozen=True)
@@ -83,11 +190,12 @@ class _Run:
 
 def _unchanged_runs(expected: Sequence[str], current: Sequence[str]) -> list[_Run]:
     """The longest common stretches, in order. Equal heads and tails are cut off first, so typing is cheap."""
+    shorter = min(len(expected), len(current))
     head = 0
-    while head < min(len(expected), len(current)) and expected[head] == current[head]:
+    while head < shorter and expected[head] == current[head]:
         head += 1
     tail = 0
-    while tail < min(len(expected), len(current)) - head and expected[-1 - tail] == current[-1 - tail]:
+    while tail < shorter - head and expected[-1 - tail] == current[-1 - tail]:
         tail += 1
     middle = SequenceMatcher(
         None, expected[head : len(expected) - tail], current[head : len(current) - tail], autojunk=False
@@ -109,15 +217,23 @@ def _joined(runs: Sequence[_Run]) -> list[_Run]:
     return joined
 
 
-def _anchor(start: int, hunk: Hunk, expected: Sequence[str], runs: Sequence[_Run], n_current: int) -> Anchor | Stale:
-    end = start + hunk.end - hunk.start
+def _anchor(place: Anchor, expected: Sequence[str], runs: Sequence[_Run], n_current: int) -> Anchor | Stale:
     for run in runs:
-        if run.expected <= start and end <= run.expected + run.size:
-            if _holds(run, start, end, expected, n_current):
+        if run.expected <= place.start and place.end <= run.expected + run.size:
+            if _holds(run, place.start, place.end, expected, n_current):
                 shift = run.current - run.expected
-                return Anchor(start + shift, end + shift)
+                return Anchor(place.start + shift, place.end + shift)
             break
-    return Stale("The lines around it have changed since it was proposed.")
+    return Stale("The lines around it have changed since it was proposed.", _nearest_line(place.start, runs, n_current))
+
+
+def _nearest_line(line: int, runs: Sequence[_Run], n_current: int) -> int:
+    """Where the last unchanged line up to *line* of what was expected lies now."""
+    before = [run for run in runs if run.size and run.expected <= line]
+    if not before:
+        return 0
+    last = before[-1]
+    return max(0, min(last.current + min(line - last.expected, last.size), n_current - 1))
 
 
 def _holds(run: _Run, start: int, end: int, expected: Sequence[str], n_current: int) -> bool:
@@ -132,6 +248,11 @@ def _holds(run: _Run, start: int, end: int, expected: Sequence[str], n_current: 
     if start == end and not ((start > run.expected or starts_text) and (end < run_end or ends_text)):
         return False
     first, last = max(0, start - CONTEXT_LINES), min(len(expected), end + CONTEXT_LINES)
-    telling = [i for i in range(first, last) if any(c.isalnum() for c in expected[i])]
+    telling = [i for i in range(first, last) if _is_telling(expected[i])]
     held = [i for i in telling if run.expected <= i < run_end]
     return len(held) >= min(2, len(telling))
+
+
+def _is_telling(line: str) -> bool:
+    """Whether *line* says something that does not stand everywhere."""
+    return any(character.isalnum() for character in line)

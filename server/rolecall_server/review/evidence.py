@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+FindingKind = Literal["syntax error", "name without meaning", "missing symbol", "call that does not fit"]
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,100 @@ class CoverageChange:
 
 
 @dataclass(frozen=True)
+class Place:
+    """A line somebody should look at."""
+
+    path: str
+    line: int
+    """From 0."""
+    text: str
+    """The line without its margin."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something the code graph says a proposal breaks. What was wrong before is none."""
+
+    kind: FindingKind
+    path: str
+    line: int
+    """From 0, in the text as proposed; for what was removed, in the text as it was."""
+    sentence: str
+    """What is wrong, without the place."""
+    places: tuple[Place, ...] = ()
+    """Where what is missing is still used, or the calls that do not fit, in the text as proposed."""
+    certain: bool = True
+    """True: every binding was followed. False: somebody should look."""
+
+    def __str__(self) -> str:
+        return f"{self.path}, line {self.line + 1}: {self.sentence}"
+
+
+@dataclass(frozen=True)
+class Defect:
+    """Something in the code under test that looks wrong: it does not do what it promises. Shown as a finding."""
+
+    path: str
+    symbol: str
+    """A dotted name in that file."""
+    line: int
+    """From 0; where the symbol began when the tests were written."""
+    sentence: str
+    """What it does and what it should do, in the words of a model."""
+    test: str = ""
+    """The test that shows it, which fails and is not proposed; empty where there is none."""
+    call: str = ""
+    """The call that shows it, where it is known."""
+    seen: str = ""
+    """How that test failed: what it got, and what it expected."""
+    symbol_print: str = ""
+    """Of the symbol as it was then (`review.suspects`)."""
+
+    def __str__(self) -> str:
+        return f"{self.path}, {self.symbol}: {self.sentence}"
+
+
+@dataclass(frozen=True)
+class TestWorth:
+    """What one new test adds to the tests that were there before."""
+
+    __test__ = False  # pytest would collect the name
+
+    test: str
+    """``path::name``, with all its cases."""
+    lines: int
+    branches: int
+    mutants: int
+    """How many it notices that no earlier test did."""
+    cases: int
+    duration_s: float
+
+
+@dataclass(frozen=True)
+class MutantTally:
+    """Faults that were put into the code on purpose, one at a time, and how many made a test fail."""
+
+    killed: int
+    total: int
+    """Those that were tried, and those on lines that no test reaches."""
+    survivors: tuple[str, ...] = ()
+    """The first of those that no test notices: ``line 3: '<' became '<='``."""
+    untried: int = 0
+    """How many the time did not suffice for."""
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A test that was written and is not proposed."""
+
+    test: str
+    """``path::name``"""
+    reason: str
+    """As a sentence without a subject: ``fails: AssertionError: assert 1 == 2``."""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """The checks of one proposal."""
 
@@ -53,11 +150,24 @@ class Evidence:
     problems: tuple[str, ...] = ()
     """Syntax errors the proposal adds, edits that could not be placed."""
     repairs: int = 0
-    """How many times the model was shown a failing run and asked again."""
+    """How many times the model was shown what fails, or breaks, and asked again."""
     confinement: str = ""
     """Where the tests ran."""
     model: str = ""
-    """Who answered."""
+    """Who answered; empty where no model was asked."""
+    notes: tuple[str, ...] = ()
+    """What else was measured or seen, a sentence each."""
+    findings: tuple[Finding, ...] = ()
+    """What the code graph says the proposal breaks."""
+    defects: tuple[Defect, ...] = ()
+    """What looks wrong in the code that was tested."""
+    worth: tuple[TestWorth, ...] = ()
+    """What each new test adds, where that was measured."""
+    mutants: MutantTally | None = None
+    """Of the code under test, with the proposal; ``None`` where they were not tried."""
+    left_out: tuple[LeftOut, ...] = ()
+    orders: int = 0
+    """In how many random orders the new tests passed, beside their own."""
 
     @property
     def new_failures(self) -> tuple[Failure, ...]:
@@ -67,14 +177,21 @@ class Evidence:
 
 def summarise(evidence: Evidence) -> str:
     """The evidence in one line: ``12 passed, 1 failed; coverage of price.py 40 % -> 92 %``."""
-    parts = [_tests(evidence), *(_coverage(change) for change in evidence.coverage)]
+    n_defects = len(evidence.defects)
+    found = [f"{n_defects} finding{'s' if n_defects != 1 else ''} in the code"] if n_defects else []
+    parts = [*found, summarise_tests(evidence), *(_coverage(change) for change in evidence.coverage)]
+    if evidence.mutants is not None and evidence.mutants.total:
+        parts.append(f"{evidence.mutants.killed} of {evidence.mutants.total} mutants killed")
     if evidence.ran and not evidence.coverage and evidence.coverage_reason:
         parts.append(f"coverage not measured: {evidence.coverage_reason}")
     parts.extend(evidence.problems)
+    if n_broken := sum(finding.certain for finding in evidence.findings):
+        parts.append(f"breaks {n_broken} thing{'s' if n_broken != 1 else ''} in the code graph")
     return "; ".join(parts)
 
 
-def _tests(evidence: Evidence) -> str:
+def summarise_tests(evidence: Evidence) -> str:
+    """How the tests went, in a few words: ``12 passed, 1 failed (before: 4 passed, 0 failed)``."""
     if not evidence.ran or evidence.after is None:
         return f"tests not run: {evidence.reason or 'no reason given'}"
     text = f"{evidence.after.passed} passed, {evidence.after.failed} failed"

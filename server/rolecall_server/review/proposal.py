@@ -4,23 +4,37 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from rolecall_server.review.evidence import Evidence
+from rolecall_server.workspace import UTF_8, split_lines
 
 
 class HunkState(StrEnum):
     """Where a hunk stands. Every change of state is stored before it is shown."""
 
     PENDING = "pending"
+    EDITED = "edited"
+    """Still to be decided, with a text that the developer put in place of the role's."""
     ACCEPTED = "accepted"
     REJECTED = "rejected"
     STALE = "stale"
     """The text it was made for has changed under it; it comes back when the text does."""
 
 
+class HunkKind(StrEnum):
+    """What accepting a hunk does to its file."""
+
+    TEXT = "text"
+    CREATE = "create"
+    """Makes the file, with nothing in it. A file with a text is made by the first of its hunks that is accepted."""
+    DELETE = "delete"
+    RENAME = "rename"
+
+
 @dataclass(frozen=True)
 class Hunk:
-    """Some lines of a base replaced by others."""
+    """Some lines of a base replaced by others, or something done to the file as a whole."""
 
     id: str
     """Stable for the life of the proposal: ``h1``, ``h2``, … through all its files."""
@@ -34,6 +48,11 @@ class Hunk:
     """What it adds or changes, as a dotted name within the file; empty where that is no definition."""
     needs: tuple[str, ...] = ()
     """Hunks that bind a name this one uses: an import, a fixture, a function."""
+    kind: HunkKind = HunkKind.TEXT
+    serves: tuple[str, ...] = ()
+    """The requirements and tasks it is there for: ``R3``, ``T2``."""
+    touches: str = ""
+    """What it touches in the code graph, in half a sentence (`touched.Touched.summary`); empty where nobody looked."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +64,23 @@ class FileChange:
     """The text the hunks count lines in; ``None`` where the proposal creates the file."""
     base_sha256: str
     hunks: tuple[Hunk, ...]
+    renamed_to: str = ""
+    """The path that a hunk of kind `RENAME` gives the file; empty where none does."""
+    encoding: str = UTF_8
+    """What the file is in on the disk; where it is deleted, that is how it comes back."""
+    has_bom: bool = False
+    executable: bool = False
+    """Whether it may be run as a program; so it comes back where it is deleted."""
 
     @property
     def creates(self) -> bool:
         """Whether the file is new."""
         return self.base is None
+
+    @cached_property
+    def base_lines(self) -> tuple[str, ...]:
+        """The base as lines with their endings; without any where the file is new."""
+        return tuple(split_lines(self.base or ""))
 
 
 @dataclass(frozen=True)
@@ -70,3 +101,7 @@ class Proposal:
     def hunks(self) -> tuple[tuple[FileChange, Hunk], ...]:
         """Every hunk with its file, in order."""
         return tuple((change, hunk) for change in self.files for hunk in change.hunks)
+
+    def change_of(self, path: str) -> FileChange | None:
+        """The change of the file at *path*, under its old name or its new one."""
+        return next((change for change in self.files if path and path in (change.path, change.renamed_to)), None)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from rolecall_server.review.evidence import Evidence, summarise
-from rolecall_server.review.proposal import FileChange, Hunk, HunkState, Proposal
+from rolecall_server.review.finding_text import describe_worth, render_defect, render_worth
+from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
 from rolecall_server.review.shelf import Reviewed
-from rolecall_server.workspace import split_lines
 
 _NO_NEWLINE = "\\ No newline at end of file"
 
@@ -25,6 +26,28 @@ def visible(text: str) -> str:
 
 def describe_hunk(change: FileChange, hunk: Hunk) -> str:
     """A hunk in a few words: ``adds test_total to tests/test_price.py (7 lines)``."""
+    match hunk.kind:
+        case HunkKind.CREATE:
+            return f"makes {change.path}, an empty file"
+        case HunkKind.DELETE:
+            return f"deletes {change.path} (-{hunk.end - hunk.start})"
+        case HunkKind.RENAME:
+            return f"renames {change.path} to {change.renamed_to}"
+        case HunkKind.TEXT:
+            return _describe_text(change, hunk)
+
+
+def describe_place(hunk: Hunk) -> str:
+    """What a hunk touches and what it is there for, in one line: ``Touches total: 3 callers; 1 test file. Serves R3.``
+
+    Empty where neither is known.
+    """
+    touches = f"Touches {hunk.touches}." if hunk.touches else ""
+    serves = f"Serves {', '.join(hunk.serves)}." if hunk.serves else ""
+    return " ".join(part for part in (touches, serves) if part)
+
+
+def _describe_text(change: FileChange, hunk: Hunk) -> str:
     n_old, n_new = hunk.end - hunk.start, len(hunk.new_lines)
     if n_old == 0:
         size = f"({n_new} line{'s' if n_new != 1 else ''})"
@@ -38,7 +61,9 @@ def describe_hunk(change: FileChange, hunk: Hunk) -> str:
 
 def hunk_diff(change: FileChange, hunk: Hunk, context: int = 3) -> list[str]:
     """The hunk as the body of a unified diff, on its base, without line endings; the header is left out."""
-    base = split_lines(change.base or "")
+    if hunk.kind in (HunkKind.CREATE, HunkKind.RENAME):
+        return []
+    base = change.base_lines
     before = base[max(0, hunk.start - context) : hunk.start]
     after = base[hunk.end : hunk.end + context]
     lines: list[str] = []
@@ -52,42 +77,91 @@ def hunk_diff(change: FileChange, hunk: Hunk, context: int = 3) -> list[str]:
 
 def hunk_header(change: FileChange, hunk: Hunk, context: int = 3) -> str:
     """``@@ -3,7 +3,9 @@ h1``: where the hunk stands, counted in its base."""
+    if hunk.kind in (HunkKind.CREATE, HunkKind.RENAME):
+        return f"@@ -0,0 +0,0 @@ {hunk.id} {describe_hunk(change, hunk)}"
     first = max(0, hunk.start - context)
-    n_around = hunk.start - first + len(split_lines(change.base or "")[hunk.end : hunk.end + context])
+    n_around = hunk.start - first + len(change.base_lines[hunk.end : hunk.end + context])
     n_old, n_new = hunk.end - hunk.start + n_around, len(hunk.new_lines) + n_around
     return f"@@ -{first + (n_old > 0)},{n_old} +{first + (n_new > 0)},{n_new} @@ {hunk.id} {hunk.symbol}".rstrip()
 
 
 def file_header(change: FileChange) -> list[str]:
-    """The two lines that begin a file in a unified diff."""
+    """The lines that begin a file in a unified diff."""
+    if change.renamed_to:
+        return [
+            f"rename from {change.path}",
+            f"rename to {change.renamed_to}",
+            f"--- a/{change.path}",
+            f"+++ b/{change.renamed_to}",
+        ]
+    if any(hunk.kind is HunkKind.DELETE for hunk in change.hunks):
+        return ["deleted file", f"--- a/{change.path}", "+++ /dev/null"]
     return [f"--- {'/dev/null' if change.creates else 'a/' + change.path}", f"+++ b/{change.path}"]
 
 
+def failures_at(proposal: Proposal, change: FileChange, hunk: Hunk) -> list[str]:
+    """``Fails: test_total: AssertionError`` for each test that a hunk brings in and that fails."""
+    if not hunk.symbol:
+        return []
+    found: list[str] = []
+    for failure in proposal.evidence.new_failures:
+        path, *names = failure.test_id.partition("[")[0].split("::")
+        name = ".".join(names)
+        if path in (change.path, change.renamed_to) and f"{name}.".startswith(f"{hunk.symbol}."):
+            found.append(f"Fails: {failure.test_id.removeprefix(f'{path}::')}: {failure.message}")
+    return found
+
+
+def worth_at(proposal: Proposal, change: FileChange, hunk: Hunk) -> list[str]:
+    """What each new test of a hunk adds to the tests that were there before, a line each."""
+    paths = (change.path, change.renamed_to)
+    return [
+        describe_worth(one)
+        for one in proposal.evidence.worth
+        if hunk.symbol
+        and one.test.partition("::")[0] in paths
+        and f"{one.test.partition('::')[2].replace('::', '.')}.".startswith(f"{hunk.symbol}.")
+    ]
+
+
 def render_evidence(evidence: Evidence) -> list[str]:
-    """The evidence, a line for each thing a reviewer asks."""
-    lines = [f"Checked: {_sentence(summarise(evidence))}"]
+    """The evidence, a line for each thing a reviewer asks; what looks wrong in the tested code comes first."""
+    lines = [line for defect in evidence.defects for line in render_defect(defect)]
+    lines.append(f"Checked: {_sentence(summarise(evidence))}")
     lines += [f"Fails: {failure.test_id}: {failure.message}" for failure in evidence.new_failures]
+    for finding in evidence.findings:
+        lines.append(f"{'Breaks' if finding.certain else 'Look at'}: {finding}")
+        lines += [f"  {place.path}, line {place.line + 1}: {place.text}" for place in finding.places]
     known = len(evidence.failures) - len(evidence.new_failures)
     if known:
         lines.append(f"{known} of the failing tests failed before.")
     if evidence.repairs:
-        lines.append(f"Repaired {evidence.repairs} time{'s' if evidence.repairs != 1 else ''} after a failing run.")
+        lines.append(f"Repaired {evidence.repairs} time{'s' if evidence.repairs != 1 else ''} after a failing check.")
+    lines += render_worth(evidence)
+    lines += evidence.notes
     where = f" Tests ran in: {evidence.confinement}." if evidence.confinement else ""
-    return [*lines, f"Written by {evidence.model}.{where}"]
+    return [*lines, f"Written {f'by {evidence.model}' if evidence.model else 'without a model'}.{where}"]
 
 
-def render_proposal(reviewed: Reviewed) -> str:
-    """The whole proposal as a diff with its evidence above, and the state of each hunk that is no longer pending."""
+def render_proposal(reviewed: Reviewed, only: Collection[str] | None = None) -> str:
+    """The proposal as a diff with its evidence above, and the state of each hunk that is no longer pending.
+
+    *only* these hunks; all of them where it is ``None``.
+    """
     proposal = reviewed.proposal
     head = [f"{proposal.title} ({proposal.id}, {proposal.role})", "", *render_evidence(proposal.evidence), ""]
     if proposal.rationale:
         head += [*proposal.rationale.splitlines(), ""]
     body: list[str] = []
     for change in proposal.files:
-        body += file_header(change)
-        for hunk in change.hunks:
+        hunks = [hunk for hunk in change.hunks if only is None or hunk.id in only]
+        body += file_header(change) if hunks else []
+        for hunk in hunks:
             state = reviewed.states[hunk.id]
-            note = "" if state is HunkState.PENDING else f" [{state}]"
+            reason = reviewed.reasons.get(hunk.id)
+            note = "" if state is HunkState.PENDING else f" [{state}{f': {reason}' if reason else ''}]"
+            place = describe_place(hunk)
+            body += [f"# {hunk.id}: {place}"] if place else []
             body += [hunk_header(change, hunk) + note, *hunk_diff(change, hunk)]
     return "\n".join(visible(line) for line in (*(f"# {line}".rstrip() for line in head), *body)) + "\n"
 

@@ -1,19 +1,43 @@
 """Running the repository's code: a shadow workspace, a confinement, the workspace's own interpreter, its tests."""
 
-from rolecall_server.sandbox.interpreter import Interpreter, find_interpreter
+from rolecall_server.sandbox.canary import ConfinementReport, choose_confinement, describe_confinement
+from rolecall_server.sandbox.confinement import Confinement, Unconfined
+from rolecall_server.sandbox.interpreter import Interpreter, find_interpreter, probe
+from rolecall_server.sandbox.kept_copy import remove_unused_copies
+from rolecall_server.sandbox.mutants import Mutant, mutants_of
+from rolecall_server.sandbox.mutation_run import MutationRun, run_mutants
+from rolecall_server.sandbox.opening import remove_abandoned_shadows, shadow_workspace
 from rolecall_server.sandbox.pytest_run import run_tests
+from rolecall_server.sandbox.repetition import Repetition, run_repeatedly
 from rolecall_server.sandbox.results import FileCoverage, NotRun, TestOutcome, TestRun
-from rolecall_server.sandbox.shadow import Shadow, remove_abandoned_shadows, shadow_workspace
+from rolecall_server.sandbox.runners import is_test_file, run_targets, runs_tests
+from rolecall_server.sandbox.shadow import Shadow
 
 __all__ = [
+    "Confinement",
+    "ConfinementReport",
     "FileCoverage",
     "Interpreter",
+    "Mutant",
+    "MutationRun",
     "NotRun",
+    "Repetition",
     "Shadow",
     "TestOutcome",
     "TestRun",
+    "Unconfined",
+    "choose_confinement",
+    "describe_confinement",
     "find_interpreter",
+    "is_test_file",
+    "mutants_of",
+    "probe",
     "remove_abandoned_shadows",
+    "remove_unused_copies",
+    "run_mutants",
+    "run_repeatedly",
+    "run_targets",
     "run_tests",
+    "runs_tests",
     "shadow_workspace",
 ]

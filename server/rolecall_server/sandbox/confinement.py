@@ -1,14 +1,13 @@
-"""The port through which the repository's code is confined, and the one way to run it that exists so far."""
+"""The port through which the repository's code is confined, and the way to run it without walls."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from rolecall_server.sandbox.results import NotRun
-from rolecall_server.sandbox.shadow import Shadow
+from rolecall_server.sandbox.process import Supervision
 
 
 @dataclass(frozen=True)
@@ -17,31 +16,61 @@ class Command:
 
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
+    supervision: Supervision = field(default_factory=Supervision)
 
 
+@dataclass(frozen=True)
+class Room:
+    """The places a command has to do with, besides the system's own."""
+
+    root: Path
+    """The workspace as the command is to see it: a copy that it may write to, or an empty folder for an overlay."""
+    original: Path
+    """The workspace itself. A walled command sees the same here as in *root*."""
+    changes: Path | None
+    """The files to be laid over *original*, which *root* then shows; ``None`` where *root* is a copy."""
+    own: Path
+    """A new folder with the command's home directory, ``home``, and its folder for temporary files, ``tmp``."""
+    told: Path
+    """The one file outside that it writes to: its report."""
+    readable: tuple[Path, ...]
+    """What it has to read: the interpreter, its packages, the plugin that reports."""
+
+
+@runtime_checkable
 class Confinement(Protocol):
-    """How a command is kept to the shadow it may work in."""
+    """How a command is kept to the room it may work in."""
 
     @property
     def name(self) -> str:
         """What evidence says about where the code ran."""
         ...
 
-    async def confine(self, command: Command, shadow: Shadow, readable: Sequence[Path]) -> Command | NotRun:
-        """*command* so that it writes nowhere but below ``shadow.base``.
+    @property
+    def overlays(self) -> bool:
+        """Whether it lays changes over the workspace's files, so that no copy of them is needed."""
+        ...
 
-        *readable* are the folders outside that it has to read: the interpreter and its packages. `NotRun`
-        when this machine cannot confine: a confinement is never given up silently.
-        """
+    def refusal(self, output: str) -> str:
+        """Why a command that reported nothing was never started, by what was said in *output*; else empty."""
+        ...
+
+    def confine(self, command: Command, room: Room) -> Command:
+        """*command* so that it reaches nothing but *room*; the workspace itself stays as it is."""
         ...
 
 
 @dataclass(frozen=True)
 class Unconfined:
-    """A copy of the workspace, a clean environment, a deadline, and no further walls."""
+    """A copy of the workspace, a clean environment, a deadline, and no further walls: for who asks for it."""
 
     name: str = "unconfined copy"
+    overlays: bool = False
 
-    async def confine(self, command: Command, shadow: Shadow, readable: Sequence[Path]) -> Command | NotRun:
+    def refusal(self, output: str) -> str:
+        """Nothing: a program that cannot be started is a crash of its own."""
+        return ""
+
+    def confine(self, command: Command, room: Room) -> Command:
         """*command* as it is."""
         return command

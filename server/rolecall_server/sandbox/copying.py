@@ -7,7 +7,7 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,9 +38,18 @@ class CopyStopped(Exception):
     """Nobody waits for the copy any more."""
 
 
-def copy_tree(source: Path, target: Path, omit: Path, limits: CopyLimits, stop: threading.Event) -> NotRun | None:
-    """Copies what belongs to the repository at *source* into the empty folder *target*; why not, if it did not.
+def copy_tree(
+    source: Path,
+    target: Path,
+    omit: Path,
+    limits: CopyLimits,
+    stop: threading.Event,
+    *,
+    there: Collection[str] = (),
+) -> NotRun | None:
+    """Copies what belongs to the repository at *source* into the folder *target*; why not, if it did not.
 
+    *target* holds no more than folders, and the files *there*, relative paths of what is copied already.
     *omit* is left out, which holds the copy and may lie in the repository. All are absolute with links resolved.
     Files keep their times and permissions, and the owner may write them. What cannot be read, or vanishes
     meanwhile, is left out.
@@ -50,25 +59,27 @@ def copy_tree(source: Path, target: Path, omit: Path, limits: CopyLimits, stop: 
         OSError: *source* cannot be listed, or *target* not be written (a full disk).
     """
     files = size_bytes = 0
-    for entry in _entries(source, omit):
+    for entry in entries(source, omit):
         if stop.is_set():
             raise CopyStopped
-        copy = target / os.path.relpath(entry.path, source)
+        path = os.path.relpath(entry.path, source)
+        copy = target / path
         if entry.is_symlink():
             _copy_link(entry, copy, source, target)
         elif entry.is_dir():
-            copy.mkdir()
+            copy.mkdir(exist_ok=True)
         elif (status := _regular_file(entry)) is not None:
             files += 1
             size_bytes += status.st_size
             if files > limits.files or size_bytes > limits.size_bytes:
                 return _too_large(limits)
-            _copy_file(Path(entry.path), copy, status)
+            if path not in there:
+                _copy_file(Path(entry.path), copy, status)
     return None
 
 
-def _entries(source: Path, omit: Path) -> Iterator[os.DirEntry[str]]:
-    """What belongs to the repository, each folder before what it holds."""
+def entries(source: Path, omit: Path | None) -> Iterator[os.DirEntry[str]]:
+    """What belongs to the repository at *source*, each folder before what it holds; not *omit*."""
     pending = list(os.scandir(source))
     while pending:
         entry = pending.pop()

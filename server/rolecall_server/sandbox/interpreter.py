@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import sys
 import tempfile
+import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from rolecall_server.sandbox.environments import environments_of
 from rolecall_server.sandbox.process import run_process
+from rolecall_server.sandbox.programs import is_program, program_on_path
 from rolecall_server.sandbox.results import NotRun
 
 SETTING = "rolecall.tests.interpreter"
 
 _PROBE_DEADLINE_S = 30.0
 _ANSWER = "rolecall-probe:"
+_CHILD = Path(__file__).with_name("child")
+_REPORTING = ("rolecall_session", "rolecall_report", "rolecall_unittest", "rolecall_mutation")
+"""The modules that are handed to a run."""
 _ON_WINDOWS = sys.platform == "win32"
 _IN_ENVIRONMENT = ("Scripts/python.exe", "python.exe") if _ON_WINDOWS else ("bin/python", "bin/python3")
 _ON_PATH = ("python.exe",) if _ON_WINDOWS else ("python3", "python")
@@ -41,31 +48,31 @@ class Capabilities:
     version: tuple[int, int, int]
     modules: frozenset[str]
     """Which of pytest, coverage and the plugins that matter to a run it can import."""
+    tools: tuple[str, ...]
+    """What it has to write tests with: pytest and what extends it, each with its version."""
     search_path: tuple[Path, ...]
     """Its ``sys.path``, editable installations included."""
     prefixes: tuple[Path, ...]
     """Where the environment and the Python beneath it lie."""
     user_base: Path | None
     """Where packages installed with ``--user`` lie, if it uses them."""
+    compiled: Mapping[str, bytes] = field(repr=False)
+    """The modules that are handed to a run, by name, as this interpreter has compiled them: ``.pyc`` files."""
 
 
 def find_interpreter(root: Path, setting: str, environ: Mapping[str, str]) -> Interpreter | NotRun:
     """The Python for the workspace at *root*.
 
-    In this order: *setting* (a program, an environment's folder, or a name on the PATH), *root*'s ``.venv`` or
-    ``venv``, ``VIRTUAL_ENV``, ``python3`` or ``python`` on the PATH. What is found through the PATH lies outside
-    *root*. A setting or an environment that exists and does not work is said, not passed over.
+    In this order: *setting* (a program, an environment's folder, or a name on the PATH), an environment in *root*,
+    that which uv, the shell, poetry, conda or pyenv name, ``python3`` or ``python`` on the PATH. What is found through
+    the PATH lies outside *root*. A setting or an environment that exists and does not work is said, not passed over.
     """
     if setting:
         return _from_setting(root, setting, environ)
-    for name in (".venv", "venv"):
-        if (root / name).is_dir():
-            return _from_environment(root / name, name)
-    active = Path(environ.get("VIRTUAL_ENV", ""))
-    if active.is_absolute() and active.is_dir():
-        return _from_environment(active, "VIRTUAL_ENV")
+    for folder, source in environments_of(root, environ):
+        return _from_environment(folder, source)
     for name in _ON_PATH:
-        if (found := _on_path(name, root, environ)) is not None:
+        if (found := program_on_path(name, root, environ)) is not None:
             return Interpreter(found, "PATH")
     return NotRun("No Python was found for this workspace.", f"Create a virtual environment in .venv. {_CHOOSE}")
 
@@ -99,47 +106,44 @@ def _modified_ns(location: Path) -> int:
 def _from_setting(root: Path, setting: str, environ: Mapping[str, str]) -> Interpreter | NotRun:
     path = Path(setting).expanduser()
     is_name = path.name == setting
-    named = _on_path(setting, root, environ) if is_name else Path(os.path.normpath(root / path))
+    named = program_on_path(setting, root, environ) if is_name else Path(os.path.normpath(root / path))
     if named is not None and named.is_dir():
         return _from_environment(named, SETTING)
-    if named is None or not _is_program(named):
+    if named is None or not is_program(named):
         return NotRun(f"{setting}, which {SETTING} names, is no program.", _CHOOSE)
     return Interpreter(named, SETTING)
 
 
 def _from_environment(folder: Path, source: str) -> Interpreter | NotRun:
     for name in _IN_ENVIRONMENT:
-        if _is_program(folder / name):
+        if is_program(folder / name):
             return Interpreter(folder / name, source)
     return NotRun(f"The environment {folder} has no working Python.", f"Create it anew. {_CHOOSE}")
 
 
-def _on_path(name: str, root: Path, environ: Mapping[str, str]) -> Path | None:
-    """The program *name* on the absolute entries of the PATH, if it lies outside *root*, by any of its names."""
-    real_root = root.resolve()
-    for entry in environ.get("PATH", "").split(os.pathsep):
-        candidate = Path(entry, name)
-        if not candidate.is_absolute() or not _is_program(candidate):
-            continue
-        names = (Path(os.path.normpath(candidate)), candidate.parent.resolve() / name, candidate.resolve())
-        if not any(known.is_relative_to(folder) for known in names for folder in (root, real_root)):
-            return candidate
-    return None
-
-
-def _is_program(path: Path) -> bool:
-    return path.is_file() and os.access(path, os.X_OK)
-
-
 _QUESTIONS = """
-import importlib.util, json, site, sys
+import base64, importlib.util, json, marshal, os, site, sys, zlib
+try:
+    from importlib.metadata import distributions
+except ImportError:
+    distributions = list
+def is_tool(found):
+    return found.metadata["Name"] == "pytest" or any(entry.group == "pytest11" for entry in found.entry_points)
+def compiled(location):
+    with open(location, "rb") as source:
+        code = compile(source.read(), os.path.basename(location), "exec", dont_inherit=True)
+    # A file that says that it is to be believed without a look at its source: PEP 552.
+    whole = importlib.util.MAGIC_NUMBER + b"\\1\\0\\0\\0" + bytes(8) + marshal.dumps(code)
+    return base64.b64encode(zlib.compress(whole)).decode()
 wanted = ("pytest", "coverage", "pytest_cov", "xdist", "pytest_randomly")
 print(MARK + json.dumps({
     "version": list(sys.version_info[:3]),
     "modules": [name for name in wanted if importlib.util.find_spec(name)],
+    "tools": [f"{found.metadata['Name']} {found.version}" for found in distributions() if is_tool(found)],
     "search_path": [entry for entry in sys.path if entry],
     "prefixes": [sys.prefix, sys.base_prefix],
     "user_base": site.getuserbase() if site.ENABLE_USER_SITE else None,
+    "compiled": {os.path.basename(location)[:-3]: compiled(location) for location in sys.argv[1:]},
 }))
 """
 
@@ -149,7 +153,7 @@ async def _ask(interpreter: Interpreter) -> Capabilities | NotRun:
     with tempfile.TemporaryDirectory(prefix="rolecall-") as empty:
         try:
             end = await run_process(
-                [str(interpreter.path), "-B", "-c", _QUESTIONS.replace("MARK", repr(_ANSWER))],
+                [str(interpreter.path), "-B", "-c", _QUESTIONS.replace("MARK", repr(_ANSWER)), *_reporting()],
                 cwd=Path(empty),
                 environment={"HOME": str(Path.home()), "LANG": "C.UTF-8"},
                 timeout_s=_PROBE_DEADLINE_S,
@@ -171,7 +175,13 @@ def _read_answer(said: dict[str, Any]) -> Capabilities:
     return Capabilities(
         version=(major, minor, micro),
         modules=frozenset(said["modules"]),
+        tools=tuple(sorted(set(said["tools"]))),
         search_path=tuple(map(Path, said["search_path"])),
         prefixes=tuple(map(Path, said["prefixes"])),
         user_base=Path(said["user_base"]) if said["user_base"] else None,
+        compiled={name: zlib.decompress(base64.b64decode(code)) for name, code in said["compiled"].items()},
     )
+
+
+def _reporting() -> list[str]:
+    return [str(_CHILD / f"{name}.py") for name in _REPORTING]

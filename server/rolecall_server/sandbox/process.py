@@ -6,23 +6,76 @@ import asyncio
 import contextlib
 import os
 import secrets
+import signal
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 import psutil
 
 from rolecall_server.sandbox.completion import complete
 
+Limit = Literal["memory", "processes", "disk"]
+
 RUN_MARKER = "ROLECALL_RUN"
 """The variable that marks every process of a run, whatever session it moved to."""
 
-_SUPERVISOR = Path(__file__).with_name("child") / "supervisor.py"
+_CHILD = Path(__file__).with_name("child")
+_SUPERVISOR = (
+    # A module, not a script, because only modules are compiled once.
+    "import sys; sys.path.insert(0, sys.argv.pop(1)); import supervisor; sys.exit(supervisor.main(sys.argv[1:]))",
+    str(_CHILD),
+)
+_SAID_BY_SIGNAL: dict[int, Limit] = (
+    {-signal.SIGUSR1: "memory", -signal.SIGUSR2: "processes", -signal.SIGALRM: "disk"}
+    if sys.platform == "linux"
+    else {}
+)
+"""How the supervisor says which limit it ended a run for."""
 _OUTPUT_BYTES = 64 * 1024
 _END_DEADLINE_S = 10.0
 _DRAIN_DEADLINE_S = 1.0
+
+
+@dataclass(frozen=True)
+class OverlayMount:
+    """Files laid over others for one command, which writes to memory instead; Linux only."""
+
+    own: Path
+    """An empty folder, which the command sees with ``home`` and ``tmp`` in it."""
+    size_bytes: int
+    """How much may be written, there and to the files."""
+    target: Path
+    """An empty folder, where the command sees the files."""
+    changes: Path
+    original: Path
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """What all processes of a command together may take, and see; on Linux, nothing is limited elsewhere."""
+
+    memory_bytes: int | None = None
+    processes: int | None = None
+    spare: tuple[Path, int] | None = None
+    """A folder, and how many bytes its disk must keep free."""
+    overlay: OverlayMount | None = None
+
+    def arguments(self) -> tuple[str, ...]:
+        """As the supervisor takes them."""
+        words: list[object] = []
+        if self.memory_bytes is not None:
+            words += ["memory", self.memory_bytes]
+        if self.processes is not None:
+            words += ["processes", self.processes]
+        if self.spare is not None:
+            words += ["spare", *self.spare]
+        if (over := self.overlay) is not None:
+            words += ["overlay", over.own, over.size_bytes, over.target, over.changes, over.original]
+        return (*map(str, words), "--")
 
 
 @dataclass(frozen=True)
@@ -34,6 +87,8 @@ class ProcessEnd:
     output: str
     """Standard output and standard error as they came, the middle left out when it was long."""
     duration_s: float
+    exceeded: Limit | None = None
+    """The limit it was killed for."""
 
     @property
     def timed_out(self) -> bool:
@@ -48,6 +103,7 @@ async def run_process(
     environment: Mapping[str, str],
     timeout_s: float,
     output_bytes: int = _OUTPUT_BYTES,
+    supervision: Supervision | None = None,
 ) -> ProcessEnd:
     """The end of the command *arguments*, whose first is an absolute path, started without a shell.
 
@@ -60,7 +116,9 @@ async def run_process(
     """
     started = time.monotonic()
     marker = secrets.token_hex(16)
-    transport, watcher = await _start(arguments, cwd, {**environment, RUN_MARKER: marker}, output_bytes)
+    prefix = _supervisor(supervision or Supervision())
+    marked = {**environment, RUN_MARKER: marker}
+    transport, watcher = await _start([*prefix, *arguments], cwd, marked, output_bytes)
     in_time = True
     try:
         async with asyncio.timeout(timeout_s):
@@ -69,23 +127,29 @@ async def run_process(
         in_time = False
     finally:
         await complete(_end(transport, watcher, marker))
+    return_code = transport.get_returncode()
     return ProcessEnd(
-        exit_code=_shell_code(transport.get_returncode()) if in_time else None,
+        exit_code=_shell_code(return_code) if in_time else None,
         output=watcher.output.text(),
         duration_s=time.monotonic() - started,
+        exceeded=_SAID_BY_SIGNAL.get(return_code or 0),
     )
+
+
+def _supervisor(supervision: Supervision) -> list[str]:
+    if os.name != "posix":
+        return []
+    program, folder = _SUPERVISOR
+    return [sys.executable, "-I", "-S", "-c", program, folder, *supervision.arguments()]
 
 
 async def _start(
     arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], output_bytes: int
 ) -> tuple[asyncio.SubprocessTransport, _Watcher]:
-    supervised = os.name == "posix"
-    prefix = [sys.executable, "-I", "-S", str(_SUPERVISOR)] if supervised else []
     return await asyncio.get_running_loop().subprocess_exec(
         lambda: _Watcher(output_bytes),
-        *prefix,
         *arguments,
-        stdin=asyncio.subprocess.PIPE if supervised else asyncio.subprocess.DEVNULL,
+        stdin=asyncio.subprocess.PIPE if os.name == "posix" else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         cwd=cwd,
@@ -164,7 +228,7 @@ async def _happens(event: asyncio.Event, deadline_s: float) -> bool:
 
 def _supervisor_did_its_work(return_code: int | None) -> bool:
     """Whether the run's processes are known to be gone: orphans come back to a supervisor on Linux alone."""
-    return sys.platform == "linux" and return_code is not None and return_code >= 0
+    return sys.platform == "linux" and return_code is not None and (return_code >= 0 or return_code in _SAID_BY_SIGNAL)
 
 
 def _kill_marked(marker: str) -> None:

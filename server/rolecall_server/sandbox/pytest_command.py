@@ -1,4 +1,4 @@
-"""How pytest is started in a shadow: its arguments, all it sees as its environment, and the folder it tells into."""
+"""How pytest or unittest is started in a shadow: arguments, environment, and what it has to read."""
 
 from __future__ import annotations
 
@@ -6,63 +6,81 @@ import importlib.util
 import json
 import os
 import shutil
-import sys
-import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from rolecall_server.sandbox.confinement import Command
 from rolecall_server.sandbox.interpreter import Capabilities, Interpreter
+from rolecall_server.sandbox.run_folder import RunFolder, clean_environment
 from rolecall_server.sandbox.shadow import Shadow
 
-_PLUGIN = Path(__file__).with_name("child") / "rolecall_report.py"
-_SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
-_WINDOWS_NEEDS = ("SYSTEMROOT", "COMSPEC", "PATHEXT")
-_XDG = ("CACHE_HOME", "CONFIG_HOME", "DATA_HOME", "STATE_HOME", "RUNTIME_DIR")
+_START = (
+    "import gc, os, sys; sys.path[0] = os.getcwd(); gc.disable(); import pytest, rolecall_report; gc.enable(); "
+    "sys.exit(pytest.main(sys.argv[1:], [rolecall_report]))"
+)
+"""``python -m pytest -p rolecall_report``, which would look for the plugin in all installed packages first.
+
+Nothing of what is imported is garbage, and looking for some takes a tenth of the time.
+"""
+_START_UNITTEST = (
+    "import os, sys; sys.path[0] = os.getcwd(); import rolecall_unittest; "
+    "sys.exit(rolecall_unittest.main(sys.argv[1:]))"
+)
 
 
-@dataclass(frozen=True)
-class RunFolder:
-    """Where one run has its home, its temporary files and its report; removed when it is over."""
+def request_report(
+    shadow: Shadow,
+    folder: RunFolder,
+    capabilities: Capabilities,
+    measure: Sequence[str],
+    *,
+    by_test: bool = False,
+    order_seed: int | None = None,
+    more: Mapping[str, object] | None = None,
+) -> None:
+    """Puts what reports into *folder*, with its request to measure the files *measure*.
 
-    path: Path
-
-    @property
-    def home(self) -> Path:
-        """An empty home directory."""
-        return self.path / "home"
-
-    @property
-    def temporary(self) -> Path:
-        """The folder for temporary files."""
-        return self.path / "tmp"
-
-    @property
-    def plugin(self) -> Path:
-        """A folder with the reporting plugin, its request, and later its report."""
-        return self.path / "plugin"
-
-    @property
-    def lent(self) -> Path:
-        """A folder with nothing but the packages that are lent to the run."""
-        return self.path / "lent"
-
-    @property
-    def report(self) -> Path:
-        """What the plugin told."""
-        return self.plugin / "report.jsonl"
-
-
-def make_run_folder(shadow: Shadow, measure: Sequence[str]) -> RunFolder:
-    """A new folder for one run in *shadow*, with the plugin and its request to measure the files *measure*."""
-    folder = RunFolder(Path(tempfile.mkdtemp(prefix="run-", dir=shadow.scratch)))
-    for below in (folder.home, folder.temporary, folder.plugin):
-        below.mkdir()
-    shutil.copyfile(_PLUGIN, folder.plugin / _PLUGIN.name)
-    request = {"original": str(shadow.original), "copy": str(shadow.root), "measure": list(measure)}
+    *by_test* asks which test reached which line; *order_seed* for an order of its own; *more* is for what else is
+    started there.
+    """
+    for name, code in capabilities.compiled.items():
+        (folder.plugin / f"{name}.pyc").write_bytes(code)
+    request = {
+        "original": str(shadow.original),
+        "copy": str(shadow.root),
+        "measure": list(measure),
+        "by_test": by_test,
+        "order_seed": order_seed,
+        **(more or {}),
+    }
     (folder.plugin / "request.json").write_text(json.dumps(request), "utf-8")
-    return folder
+
+
+def what_python_reads(shadow: Shadow, interpreter: Interpreter, capabilities: Capabilities) -> tuple[Path, ...]:
+    """The environment, the Python beneath it, its packages, and the links by which its program is reached.
+
+    Of the workspace, whose place the shadow takes, nothing but the environment.
+    """
+    linked = [target for folder in capabilities.search_path for target in _linked_packages(folder)]
+    places = [*capabilities.search_path, *linked, *_links(interpreter.path)]
+    outside = [place for place in places if not place.resolve().is_relative_to(shadow.original)]
+    return tuple(dict.fromkeys([*capabilities.prefixes, *outside]))
+
+
+def _linked_packages(folder: Path) -> Iterator[Path]:
+    """Where the packages in *folder* lie that are installed there as links."""
+    with suppress(OSError):
+        yield from (Path(entry.path).resolve() for entry in os.scandir(folder) if entry.is_symlink())
+
+
+def _links(program: Path) -> Iterator[Path]:
+    """Where *program* is a link to, and where that is a link to, up to the file itself."""
+    for _ in range(40):  # as many as Linux follows
+        if not program.is_symlink():
+            return
+        program = Path(os.path.normpath(program.parent / program.readlink()))
+        yield program
 
 
 def pytest_command(
@@ -78,8 +96,18 @@ def pytest_command(
         "--continue-on-collection-errors",
     )
     return Command(
-        (str(interpreter.path), "-m", "pytest", "-p", _PLUGIN.stem, *fixed, *arguments),
-        _environment(shadow, interpreter, capabilities, folder),
+        (str(interpreter.path), "-c", _START, *fixed, *arguments),
+        python_environment(shadow, interpreter, capabilities, folder),
+    )
+
+
+def unittest_command(
+    shadow: Shadow, interpreter: Interpreter, capabilities: Capabilities, folder: RunFolder, targets: Sequence[str]
+) -> Command:
+    """unittest on the files or node ids *targets*, told to report to *folder*; without any, on all it would find."""
+    return Command(
+        (str(interpreter.path), "-c", _START_UNITTEST, *targets),
+        python_environment(shadow, interpreter, capabilities, folder),
     )
 
 
@@ -107,35 +135,27 @@ def lend_coverage(folder: RunFolder) -> Path:
     return package
 
 
-def _environment(
+def python_environment(
     shadow: Shadow, interpreter: Interpreter, capabilities: Capabilities, folder: RunFolder
 ) -> dict[str, str]:
-    on_windows = sys.platform == "win32"
-    system_path = (os.environ.get("PATH", ""),) if on_windows else _SYSTEM_PATH
+    """What a Python sees as its environment: modules come from *shadow*, and hashes are the same each time."""
     search_path = [*_import_roots(shadow, capabilities), folder.plugin, folder.lent]
     environment = {
-        "PATH": os.pathsep.join([str(interpreter.path.parent), *system_path]),
-        "HOME": str(folder.home),
-        **dict.fromkeys(("TMPDIR", "TMP", "TEMP"), str(folder.temporary)),
-        **{f"XDG_{name}": str(folder.home / f".{name.lower()}") for name in _XDG},
-        "LANG": "C.UTF-8",
+        **clean_environment(folder, [interpreter.path.parent]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": os.pathsep.join(map(str, search_path)),
     }
     if capabilities.user_base is not None and capabilities.user_base.is_dir():
         environment["PYTHONUSERBASE"] = str(capabilities.user_base)
-    if on_windows:
-        environment |= {name: os.environ[name] for name in _WINDOWS_NEEDS if name in os.environ}
     return environment
 
 
 def _import_roots(shadow: Shadow, capabilities: Capabilities) -> list[Path]:
     """Where modules of the copy are imported from, ahead of any editable installation of the workspace itself."""
     roots = [shadow.root]
-    source = shadow.root / "src"
-    if source.is_dir() and not (source / "__init__.py").exists():
-        roots.append(source)
+    if shadow.on_disk("src").is_dir() and not shadow.on_disk("src/__init__.py").exists():
+        roots.append(shadow.root / "src")
     original = shadow.original
     kept = [prefix.resolve() for prefix in capabilities.prefixes if prefix.resolve().is_relative_to(original)]
     for entry in (entry.resolve() for entry in capabilities.search_path):

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rolecall_server.sandbox.pytest_command import RunFolder
 from rolecall_server.sandbox.results import FileCoverage, Outcome, TestOutcome
+from rolecall_server.sandbox.run_folder import RunFolder
 from rolecall_server.sandbox.shadow import Shadow
 
 MAX_REPORT_BYTES = 100_000_000
@@ -38,6 +38,11 @@ class Report:
     """Why coverage, or a file's, was not measured."""
     foreign: tuple[str, ...]
     """Modules that came from the workspace itself, not from the copy."""
+
+    @property
+    def says_nothing(self) -> bool:
+        """Whether the session, as far as one can see, did not even begin."""
+        return self.exit_code is None and not self.outcomes and not self.running
 
 
 def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
@@ -90,7 +95,7 @@ def path_neutraliser(shadow: Shadow, folder: RunFolder) -> Callable[[str], str]:
     ]
 
     def neutral(text: str) -> str:
-        text = _CLIMB.sub(lambda match: _absolute(match.group(), shadow.root), text)
+        text = _CLIMB.sub(lambda match: _absolute(match.group(), shadow), text)
         text = _LIBRARY.sub("<python>/", text)
         for pattern, name in patterns:
             text = pattern.sub(lambda match, name=name: _named(name, match.group(1)), text)
@@ -103,10 +108,10 @@ def _named(name: str, separator: str | None) -> str:
     return f"{name}{separator or ''}" if name else ("" if separator else ".")
 
 
-def _absolute(climb: str, root: Path) -> str:
-    """A path that pytest wrote relative to the copy, as it is without climbing out of it."""
-    location = Path(os.path.normpath(root / climb))
-    return str(location) if location.exists() else climb
+def _absolute(climb: str, shadow: Shadow) -> str:
+    """A path that pytest wrote relative to the root, as it is without climbing out of it."""
+    location = Path(os.path.normpath(shadow.root / climb))
+    return str(location) if location.exists() or location.is_relative_to(shadow.scratch) else climb
 
 
 def _records(location: Path) -> Iterator[dict[str, Any]]:
@@ -157,4 +162,9 @@ def _file_coverage(record: dict[str, Any]) -> FileCoverage:
         missing_lines=frozenset(record["missing"]),
         branches_total=record["branches_total"],
         branches_covered=record["branches_covered"],
+        tests_by_line={int(line): frozenset(tests) for line, tests in record.get("tests_by_line", {}).items()},
+        steps_by_test={
+            test: frozenset((int(a), int(b)) for a, b in steps)
+            for test, steps in record.get("steps_by_test", {}).items()
+        },
     )

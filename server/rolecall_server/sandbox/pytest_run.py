@@ -1,4 +1,4 @@
-"""Running the workspace's tests in its shadow, with its own interpreter and its own pytest configuration."""
+"""Running the workspace's tests in its shadow, with its own interpreter and its own configuration of them."""
 
 from __future__ import annotations
 
@@ -7,24 +7,33 @@ import re
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from rolecall_server.sandbox.completion import complete
-from rolecall_server.sandbox.confinement import Command, Confinement, Unconfined
+from rolecall_server.sandbox.confinement import Command
 from rolecall_server.sandbox.interpreter import SETTING, Capabilities, Interpreter, probe
-from rolecall_server.sandbox.process import ProcessEnd, run_process
+from rolecall_server.sandbox.process import ProcessEnd
 from rolecall_server.sandbox.pytest_command import (
-    RunFolder,
     lend_coverage,
-    make_run_folder,
     pytest_command,
+    request_report,
     steering_flags,
+    unittest_command,
+    what_python_reads,
 )
 from rolecall_server.sandbox.pytest_report import Report, path_neutraliser, read_report
+from rolecall_server.sandbox.python_framework import Framework, choose_framework
 from rolecall_server.sandbox.results import NotRun, RunStatus, TestOutcome, TestRun
-from rolecall_server.sandbox.shadow import Shadow, remove_tree
+from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
+from rolecall_server.sandbox.shadow import Shadow
+from rolecall_server.sandbox.steadiness import run_while_unchanged
 
 _ERROR = re.compile(r"^(?:ERROR|.*\berror): (.*)$", re.MULTILINE)
 _INTERNAL = re.compile(r"^INTERNALERROR> (\S.*)$", re.MULTILINE)
+TOO_MUCH = {
+    "memory": "its processes took too much memory",
+    "processes": "it started too many processes",
+    "disk": "the disk with its copy of the workspace was almost full",
+}
 _INTERRUPTED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS = 2, 3, 4, 5
 
 
@@ -35,10 +44,12 @@ class _Task:
     shadow: Shadow
     interpreter: Interpreter
     capabilities: Capabilities
+    framework: Framework
     targets: tuple[str, ...]
     measure: tuple[str, ...]
     timeout_s: float
-    confinement: Confinement
+    by_test: bool = False
+    order_seed: int | None = None
 
 
 async def run_tests(
@@ -48,22 +59,28 @@ async def run_tests(
     measure: Sequence[str] = (),
     *,
     timeout_s: float,
-    confinement: Confinement | None = None,
+    by_test: bool = False,
+    order_seed: int | None = None,
 ) -> TestRun:
     """How the tests *targets* end in *shadow*: paths or node ids, relative to its root; none means all of them.
 
-    *measure* names the files whose coverage is wanted, relative too. Nothing is ever installed: what is missing
-    is the reason why something was not run or not measured.
+    *measure* names the files whose coverage is wanted, relative too, *by_test* asks which test reached which line.
+    With *order_seed* the tests run in an order of their own, and strings have hashes of their own. Nothing is ever
+    installed: what is missing is the reason why something was not run or not measured.
     """
-    confinement = confinement or Unconfined()
     capabilities = await probe(interpreter)
     if isinstance(capabilities, NotRun):
-        return TestRun("not run", str(capabilities), confinement=confinement.name)
-    if "pytest" not in capabilities.modules:
-        return TestRun("not run", str(_no_pytest(interpreter)), confinement=confinement.name)
+        return TestRun("not run", str(capabilities), confinement=shadow.confinement.name)
+    framework = await asyncio.to_thread(choose_framework, shadow, capabilities, targets)
+    if framework is None:
+        return TestRun("not run", str(_no_pytest(interpreter)), confinement=shadow.confinement.name)
     named = tuple(f"./{target}" if target.startswith("-") else target for target in targets)
-    task = _Task(shadow, interpreter, capabilities, named, tuple(measure), timeout_s, confinement)
-    flags = steering_flags(capabilities)
+    task = _Task(shadow, interpreter, capabilities, framework, named, tuple(measure), timeout_s, by_test, order_seed)
+    return await run_while_unchanged(shadow, lambda: _run(task))
+
+
+async def _run(task: _Task) -> TestRun:
+    flags = steering_flags(task.capabilities) if task.framework == "pytest" else []
     run = await _run_once(task, flags)
     if run.status == "not run" and any(flag in run.reason for flag in flags):
         # The repository switches off a plugin that is installed, so that plugin's options do not exist.
@@ -73,31 +90,28 @@ async def run_tests(
 
 async def _run_once(task: _Task, flags: Sequence[str]) -> TestRun:
     try:
-        folder = make_run_folder(task.shadow, task.measure)
+        async with run_folder(task.shadow) as folder:
+            seed = task.order_seed
+            request_report(task.shadow, folder, task.capabilities, task.measure, by_test=task.by_test, order_seed=seed)
+            command, readable = _command(task, flags, folder)
+            end = await run_in_shadow(task.shadow, folder, command, readable, timeout_s=task.timeout_s)
+            neutral = path_neutraliser(task.shadow, folder)
+            report = await asyncio.to_thread(read_report, folder.report, neutral)
     except OSError as error:
-        return _not_run(task, f"The copy cannot be used any more: {error.strerror}.")
-    try:
-        command = await _command(task, flags, folder)
-        if isinstance(command, NotRun):
-            return _not_run(task, str(command))
-        end = await run_process(
-            command.arguments, cwd=task.shadow.root, environment=command.environment, timeout_s=task.timeout_s
-        )
-        neutral = path_neutraliser(task.shadow, folder)
-        report = await asyncio.to_thread(read_report, folder.report, neutral)
-    except OSError as error:
-        return _not_run(task, f"pytest cannot be started in the copy: {error.strerror}.")
-    finally:
-        await complete(asyncio.to_thread(remove_tree, folder.path))
+        return _not_run(task, f"{task.framework} cannot be started in the shadow: {error.strerror}.")
     return _judge(task, replace(end, output=neutral(end.output)), report)
 
 
-async def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> Command | NotRun:
-    readable = list(task.capabilities.prefixes)
+def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> tuple[Command, Sequence[Path]]:
+    readable = [*what_python_reads(task.shadow, task.interpreter, task.capabilities)]
     if _needs_coverage(task):
-        readable.append(lend_coverage(folder))
-    command = pytest_command(task.shadow, task.interpreter, task.capabilities, folder, [*flags, *task.targets])
-    return await task.confinement.confine(command, task.shadow, readable)
+        readable += [folder.lent, lend_coverage(folder)]
+    start = pytest_command if task.framework == "pytest" else unittest_command
+    command = start(task.shadow, task.interpreter, task.capabilities, folder, [*flags, *task.targets])
+    if task.order_seed is not None:
+        hashes = {"PYTHONHASHSEED": str(task.order_seed % 2**32)}
+        command = replace(command, environment={**command.environment, **hashes})
+    return command, readable
 
 
 def _needs_coverage(task: _Task) -> bool:
@@ -105,14 +119,15 @@ def _needs_coverage(task: _Task) -> bool:
 
 
 def _not_run(task: _Task, reason: str) -> TestRun:
-    return TestRun("not run", reason, confinement=task.confinement.name)
+    return TestRun("not run", reason, confinement=task.shadow.confinement.name)
 
 
 def _judge(task: _Task, end: ProcessEnd, report: Report) -> TestRun:
     status, reason = _status(task, end, report)
     outcomes = report.outcomes
     if report.running and status in ("timed out", "crashed"):
-        outcomes = (*outcomes, TestOutcome(report.running, "error", message=reason))
+        ended = tuple(outcome for outcome in outcomes if outcome.test_id != report.running)
+        outcomes = (*ended, TestOutcome(report.running, "error", message=reason))
     missing = [path for path in task.measure if path not in report.coverage]
     unmeasured = report.unmeasured or (("the run did not come to its end",) if missing else ())
     if report.unmeasured and missing and _needs_coverage(task):
@@ -125,22 +140,28 @@ def _judge(task: _Task, end: ProcessEnd, report: Report) -> TestRun:
         coverage_reason="; ".join(unmeasured),
         output=end.output,
         duration_s=end.duration_s,
-        confinement=task.confinement.name,
+        confinement=task.shadow.confinement.name,
     )
 
 
 def _status(task: _Task, end: ProcessEnd, report: Report) -> tuple[RunStatus, str]:
     if end.timed_out:
         return "timed out", _overtime(task, report)
-    if report.foreign:
-        return "not run", _foreign(report)
+    if end.exceeded is not None:
+        return "crashed", f"The run was ended {_where(report)}: {TOO_MUCH[end.exceeded]}."
+    if reason := _not_to_be_trusted(task, end, report):
+        return "not run", reason
+    return _status_of_session(task, end, report)
+
+
+def _status_of_session(task: _Task, end: ProcessEnd, report: Report) -> tuple[RunStatus, str]:
     code = end.exit_code if report.exit_code is None else report.exit_code
     if code == _USAGE_ERROR:
         return ("ran", "") if report.outcomes else ("not run", _usage_error(task, end))
     if report.exit_code is None or code in (_INTERRUPTED, _INTERNAL_ERROR):
-        return "crashed", _crash(end, report)
+        return "crashed", _crash(task, end, report)
     if not report.outcomes:
-        return "no tests", "pytest found no tests there."
+        return "no tests", f"{task.framework} found no tests there."
     return "ran", ""
 
 
@@ -156,6 +177,12 @@ def _overtime(task: _Task, report: Report) -> str:
         return f"The tests ended, but their process did not within {task.timeout_s:g} s: a thread may still run."
     during = f"{report.running} was running" if report.running else "no test was running"
     return f"The tests did not end within {task.timeout_s:g} s; {during}."
+
+
+def _not_to_be_trusted(task: _Task, end: ProcessEnd, report: Report) -> str:
+    if report.says_nothing and (refusal := task.shadow.confinement.refusal(end.output)):
+        return f"The tests could not be confined: {refusal}."
+    return _foreign(report) if report.foreign else ""
 
 
 def _foreign(report: Report) -> str:
@@ -174,13 +201,17 @@ def _usage_error(task: _Task, end: ProcessEnd) -> str:
     return f"pytest could not start: {said}."
 
 
-def _crash(end: ProcessEnd, report: Report) -> str:
-    where = f"in {report.running}" if report.running else ("after the last test" if report.outcomes else "at its start")
+def _where(report: Report) -> str:
+    return f"in {report.running}" if report.running else ("after the last test" if report.outcomes else "at its start")
+
+
+def _crash(task: _Task, end: ProcessEnd, report: Report) -> str:
+    where = _where(report)
     code = end.exit_code or 0
     if code > 128:
         return f"Python was ended by {_signal_name(code - 128)} {where}."
     said = _INTERNAL.findall(end.output) or [_last_line(end)]
-    return f"pytest broke off {where} (exit code {code}): {said[-1]}"
+    return f"{task.framework} broke off {where} (exit code {code}): {said[-1]}"
 
 
 def _signal_name(number: int) -> str:

@@ -49,6 +49,10 @@ class FileCoverage:
     missing_lines: frozenset[int]
     branches_total: int
     branches_covered: int
+    tests_by_line: Mapping[int, frozenset[str]] = field(default_factory=lambda: MappingProxyType({}))
+    """The tests that reached each line, where that was asked for; a line that imports reached has none."""
+    steps_by_test: Mapping[str, frozenset[tuple[int, int]]] = field(default_factory=lambda: MappingProxyType({}))
+    """From which line to which each test went, where that was asked for; negative lines are ways in and out."""
 
     @property
     def ratio(self) -> float:

@@ -1,5 +1,32 @@
 """One SQLite file for each user: runs, model calls, proposals, decisions."""
 
-from rolecall_server.store.database import CallRow, RunRow, Store, cache_path, open_store, store_path
+from rolecall_server.store.database import Store, cache_path, open_store, store_path
+from rolecall_server.store.rows import (
+    ActRow,
+    Asking,
+    CallRow,
+    Caps,
+    DecisionRow,
+    DocumentRow,
+    EndpointRow,
+    LandingRow,
+    RunRow,
+    Spent,
+)
 
-__all__ = ["CallRow", "RunRow", "Store", "cache_path", "open_store", "store_path"]
+__all__ = [
+    "ActRow",
+    "Asking",
+    "CallRow",
+    "Caps",
+    "DecisionRow",
+    "DocumentRow",
+    "EndpointRow",
+    "LandingRow",
+    "RunRow",
+    "Spent",
+    "Store",
+    "cache_path",
+    "open_store",
+    "store_path",
+]

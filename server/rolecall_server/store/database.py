@@ -7,82 +7,97 @@ the type: the store knows none of them.
 
 from __future__ import annotations
 
+import os
 import sqlite3
+import threading
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import platformdirs
 
 from rolecall_server.errors import NotFound, StoreUnavailable
+from rolecall_server.store.rows import (
+    ActRow,
+    Asking,
+    CallRow,
+    Caps,
+    DecisionRow,
+    EndpointRow,
+    RunRow,
+    Spent,
+)
+from rolecall_server.store.schema import make_tables
 
-SCHEMA_VERSION = 1
 _BUSY_TIMEOUT_S = 5.0
 
-_SCHEMA = f"""
-CREATE TABLE IF NOT EXISTS run (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT NOT NULL, role TEXT NOT NULL, path TEXT NOT NULL,
-    brief TEXT NOT NULL, state TEXT NOT NULL, error TEXT NOT NULL DEFAULT '', started_at REAL NOT NULL, ended_at REAL);
-CREATE TABLE IF NOT EXISTS call (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, run_id INTEGER NOT NULL REFERENCES run, request TEXT NOT NULL,
-    reply TEXT, error TEXT NOT NULL DEFAULT '', at REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS proposal (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, run_id INTEGER NOT NULL REFERENCES run, body TEXT NOT NULL,
-    at REAL NOT NULL);
-CREATE TABLE IF NOT EXISTS decision (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, proposal_id INTEGER NOT NULL REFERENCES proposal, hunk_id TEXT NOT NULL,
-    state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', at REAL NOT NULL);
-CREATE INDEX IF NOT EXISTS decision_by_proposal ON decision (proposal_id);
-PRAGMA user_version = {SCHEMA_VERSION};
+_RESERVE = """
+INSERT INTO call (run_id, request, at, reserved,
+    role, endpoint, opening, estimated, covered, prompt_nanos, completion_nanos, reserved_nanos, purpose)
+SELECT :run, :request, :now, :tokens,
+    :role, :endpoint, :opening, :estimated, :covered, :prompt_nanos, :completion_nanos, :most_nanos, :purpose
+WHERE (:calls = 0 OR (SELECT COUNT(*) FROM call WHERE run_id = :run) < :calls)
+AND (:per_run = 0 OR (SELECT COALESCE(SUM(tokens), 0) FROM ledger WHERE run_id = :run) + :tokens <= :per_run)
+AND (:per_day = 0 OR (SELECT COALESCE(SUM(tokens), 0) FROM ledger WHERE at >= :midnight) + :tokens <= :per_day)
+AND (:nanos_per_run = 0
+    OR (SELECT COALESCE(SUM(nanos), 0) FROM ledger WHERE run_id = :run) + :most_nanos <= :nanos_per_run)
+AND (:nanos_per_day = 0
+    OR (SELECT COALESCE(SUM(nanos), 0) FROM ledger WHERE at >= :midnight) + :most_nanos <= :nanos_per_day)
 """
 
-
-@dataclass(frozen=True)
-class RunRow:
-    """One run as stored."""
-
-    id: str
-    role: str
-    path: str
-    brief: str
-    state: str
-    """``running``, ``finished``, ``failed`` or ``cancelled``."""
-    error: str
-
-
-@dataclass(frozen=True)
-class CallRow:
-    """One model call as stored; *reply* is ``None`` where none came."""
-
-    request: str
-    reply: str | None
-    error: str
+_OF_ROOT = "SELECT body FROM proposal JOIN run ON run.id = run_id WHERE root = ? AND body != ''"
+_LATEST_STATE = """(
+SELECT state FROM decision WHERE decision.proposal_id = hunk.proposal_id AND decision.hunk_id = hunk.hunk_id
+ORDER BY decision.id DESC LIMIT 1)"""
+_UNDECIDED = f"""{_OF_ROOT} AND proposal.id IN (
+SELECT hunk.proposal_id FROM hunk WHERE COALESCE({_LATEST_STATE} NOT IN (?, ?), TRUE)) ORDER BY proposal.id"""  # noqa: S608
+_ON_PATH = f"""{_OF_ROOT} AND proposal.id IN (
+SELECT hunk.proposal_id FROM hunk WHERE path = ? AND {_LATEST_STATE} = ?) ORDER BY proposal.id"""  # noqa: S608
+_UNLISTED = f"""{_OF_ROOT} AND NOT EXISTS (
+SELECT 1 FROM hunk WHERE hunk.proposal_id = proposal.id) ORDER BY proposal.id"""  # noqa: S608
 
 
 @dataclass(frozen=True)
 class Store:
-    """An open database. All methods commit before they return.
+    """An open database. All methods commit before they return, but for those within `together`.
 
     Any of them raises `StoreUnavailable` where the disk is full, the file damaged or another process holds it.
     """
 
     path: Path
     connection: sqlite3.Connection
+    turn: threading.RLock = field(default_factory=threading.RLock, compare=False)
+    """Held by the thread whose transaction it is: they share one connection."""
+
+    @contextmanager
+    def together(self) -> Generator[None]:
+        """Have all that is stored within committed at the end, in one step; nothing of it where an error ends it.
+
+        Nobody may wait for anything within: what others store meanwhile would wait, and fall, with it.
+        """
+        with self.transaction() as connection:
+            connection.execute("BEGIN IMMEDIATE")
+            yield
+
+    def moment(self) -> tuple[int, int]:
+        """Something that is another whenever anything was stored meanwhile, here or by another process."""
+        return self.select("PRAGMA data_version")[0][0], self.connection.total_changes
 
     def add_run(self, root: Path, role: str, path: str, brief: str) -> str:
         """The id of a new running run in the workspace at *root*, such as ``r12``."""
-        started = {"state": "running", "started_at": time.time()}
+        started = {"state": "running", "started_at": time.time(), "process_id": os.getpid()}
         return f"r{self._insert('run', root=str(root), role=role, path=path, brief=brief, **started)}"
 
     def end_run(self, run_id: str, state: str, error: str = "") -> None:
         """Say how a run ended."""
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.execute(
                 "UPDATE run SET state = ?, error = ?, ended_at = ? WHERE id = ?",
-                (state, error, time.time(), _number(run_id)),
+                (state, error, time.time(), row_number(run_id)),
             )
 
     def run(self, run_id: str) -> RunRow:
@@ -91,41 +106,153 @@ class Store:
         Raises:
             NotFound: there is none of that id.
         """
-        rows = self._select("SELECT role, path, brief, state, error FROM run WHERE id = ?", _number(run_id))
+        rows = self._runs("id = ?", row_number(run_id))
         if not rows:
             raise NotFound(f"There is no run {run_id}.")
-        return RunRow(run_id, *rows[0])
+        return rows[0]
 
-    def add_call(self, run_id: str, request: str) -> int:
-        """The number of a model call that is about to be made."""
-        return self._insert("call", run_id=_number(run_id), request=request, at=time.time())
+    def runs(self, root: Path) -> tuple[RunRow, ...]:
+        """The runs in the workspace at *root*, oldest first."""
+        return self._runs("root = ?", str(root))
 
-    def end_call(self, call_id: int, reply: str | None, error: str = "") -> None:
-        """Store what came back, before anyone acts on it."""
-        with self._transaction() as connection:
-            connection.execute("UPDATE call SET reply = ?, error = ? WHERE id = ?", (reply, error, call_id))
+    def running(self) -> tuple[RunRow, ...]:
+        """The runs of any workspace that have not ended, as far as is known."""
+        return self._runs("state = ?", "running")
+
+    def reserve_call(
+        self, run_id: str, request: str, tokens: int, caps: Caps, *, asking: Asking | None = None, purpose: str = ""
+    ) -> int | None:
+        """The number of a model call that is about to be made and takes at most *tokens*; ``None`` where *caps* forbid.
+
+        *purpose* is the step of the team it is made for, by which `answers_to` finds its reply again.
+        Looked at and stored in one step, so that calls made at the same time cannot pass a limit together.
+        """
+        now = time.time()
+        values = {
+            "run": row_number(run_id),
+            "request": request,
+            "now": now,
+            "tokens": tokens,
+            "purpose": purpose,
+            "midnight": now - now % 86_400,
+        }
+        limits = {
+            "per_run": caps.tokens_per_run,
+            "per_day": caps.tokens_per_day,
+            "calls": caps.calls_per_run,
+            "nanos_per_run": caps.nanos_per_run,
+            "nanos_per_day": caps.nanos_per_day,
+        }
+        with self.transaction() as connection:
+            cursor = connection.execute(_RESERVE, values | limits | vars(asking or Asking()))
+            return cursor.lastrowid if cursor.rowcount == 1 else None
+
+    def end_call(
+        self, call_id: int, reply: str | None, error: str = "", model: str = "", tokens: tuple[int, int] | None = None
+    ) -> None:
+        """Store what came back, before anyone acts on it.
+
+        *tokens* are those of the prompt and of the reply; ``None`` where nobody said: what was reserved counts then.
+        """
+        prompt, completion = tokens if tokens is not None else (None, None)
+        with self.transaction() as connection:
+            connection.execute(
+                "UPDATE call SET reply = ?, error = ?, model = ?, prompt_tokens = ?, completion_tokens = ? "
+                "WHERE id = ?",
+                (reply, error, model, prompt, completion, call_id),
+            )
+
+    def spent(self, run_id: str) -> Spent:
+        """What the calls of a run have used."""
+        rows = self.select(
+            "SELECT COALESCE(SUM(tokens), 0), COUNT(*), COALESCE(SUM(nanos), 0) FROM ledger WHERE run_id = ?",
+            row_number(run_id),
+        )
+        return Spent(*rows[0])
 
     def calls(self, run_id: str) -> tuple[CallRow, ...]:
         """The model calls of a run, in order."""
-        rows = self._select("SELECT request, reply, error FROM call WHERE run_id = ? ORDER BY id", _number(run_id))
+        columns = (
+            "id, request, reply, error, call.at, ledger.role, call.model, call.endpoint, opening, covered, "
+            "call.prompt_tokens, call.completion_tokens, tokens, nanos"
+        )
+        rows = self.select(
+            f"SELECT {columns} FROM call JOIN ledger USING (id) WHERE call.run_id = ? ORDER BY id",  # noqa: S608
+            row_number(run_id),
+        )
         return tuple(CallRow(*row) for row in rows)
+
+    def answers_to(self, run_id: str, purpose: str, request: str) -> tuple[str, ...]:
+        """The replies that calls with the same request for the same purpose have brought, in order."""
+        rows = self.select(
+            "SELECT reply FROM call WHERE run_id = ? AND purpose = ? AND request = ? AND reply IS NOT NULL ORDER BY id",
+            row_number(run_id),
+            purpose,
+            request,
+        )
+        return tuple(reply for (reply,) in rows)
+
+    def resume_run(self, run_id: str) -> None:
+        """Say that this process works on a run again."""
+        with self.transaction() as connection:
+            connection.execute(
+                "UPDATE run SET state = 'running', error = '', ended_at = NULL, process_id = ? WHERE id = ?",
+                (os.getpid(), row_number(run_id)),
+            )
+
+    def add_manifest(self, run_id: str, body: str, opening: str = "") -> None:
+        """Store what a conversation of a run shows of the repository; *opening* is the fingerprint it begins with."""
+        self._insert("manifest", run_id=row_number(run_id), body=body, opening=opening)
+
+    def manifests(self, run_id: str) -> tuple[tuple[str, str], ...]:
+        """The manifests of a run, in order, each after the fingerprint of the conversation's opening."""
+        return tuple(self.select("SELECT opening, body FROM manifest WHERE run_id = ? ORDER BY id", row_number(run_id)))
 
     def reserve_proposal(self, run_id: str) -> str:
         """The id of a proposal whose body follows (`save_proposal`), such as ``p7``."""
-        return f"p{self._insert('proposal', run_id=_number(run_id), body='', at=time.time())}"
+        return f"p{self._insert('proposal', run_id=row_number(run_id), body='', at=time.time())}"
 
-    def save_proposal(self, proposal_id: str, body: str) -> None:
-        """Store a proposal's body."""
-        with self._transaction() as connection:
-            connection.execute("UPDATE proposal SET body = ? WHERE id = ?", (body, _number(proposal_id)))
+    def save_proposal(self, proposal_id: str, body: str, hunks: Collection[tuple[str, str]]) -> None:
+        """Store a proposal's body, and by the paths of which files each of its *hunks* is found."""
+        with self.transaction() as connection:
+            connection.execute("UPDATE proposal SET body = ? WHERE id = ?", (body, row_number(proposal_id)))
+            connection.executemany(
+                "INSERT OR IGNORE INTO hunk (proposal_id, hunk_id, path) VALUES (?, ?, ?)",
+                [(row_number(proposal_id), hunk_id, path) for hunk_id, path in hunks],
+            )
 
     def proposals(self, root: Path) -> tuple[str, ...]:
         """The body of every proposal for the workspace at *root*, oldest first."""
-        rows = self._select(
-            "SELECT body FROM proposal JOIN run ON run.id = run_id WHERE root = ? AND body != '' ORDER BY proposal.id",
-            str(root),
+        return self._bodies(f"{_OF_ROOT} ORDER BY proposal.id", str(root))
+
+    def proposals_without(self, root: Path, decided: tuple[str, str]) -> tuple[str, ...]:
+        """The body of every proposal with a hunk that is in neither of the states *decided*, oldest first."""
+        return self._bodies(_UNDECIDED, str(root), *decided)
+
+    def proposals_on(self, root: Path, path: str, state: str) -> tuple[str, ...]:
+        """The body of every proposal with a hunk of the file at *path* in that *state*, oldest first."""
+        return self._bodies(_ON_PATH, str(root), path, state)
+
+    def proposals_unlisted(self, root: Path) -> tuple[str, ...]:
+        """The body of every proposal whose hunks an earlier Rolecall did not list, oldest first."""
+        return self._bodies(_UNLISTED, str(root))
+
+    def root_of(self, proposal_id: str) -> Path:
+        """The workspace of a proposal.
+
+        Raises:
+            NotFound: there is none of that id.
+        """
+        rows = self.select(
+            "SELECT root FROM proposal JOIN run ON run.id = run_id WHERE proposal.id = ?", row_number(proposal_id)
         )
-        return tuple(body for (body,) in rows)
+        if not rows:
+            raise NotFound(f"There is no proposal {proposal_id}.")
+        return Path(rows[0][0])
+
+    def proposals_of(self, run_id: str) -> tuple[str, ...]:
+        """The body of every proposal of a run, oldest first."""
+        return self._bodies("SELECT body FROM proposal WHERE run_id = ? AND body != '' ORDER BY id", row_number(run_id))
 
     def proposal(self, proposal_id: str) -> str:
         """The body of one proposal.
@@ -133,48 +260,104 @@ class Store:
         Raises:
             NotFound: there is none of that id.
         """
-        rows = self._select("SELECT body FROM proposal WHERE id = ? AND body != ''", _number(proposal_id))
+        rows = self.select("SELECT body FROM proposal WHERE id = ? AND body != ''", row_number(proposal_id))
         if not rows:
             raise NotFound(f"There is no proposal {proposal_id}.")
         return rows[0][0]
 
-    def decide(self, proposal_id: str, states: Mapping[str, str], reason: str = "") -> None:
-        """Store the new state of some hunks, all or none."""
+    def add_act(self, root: Path, kind: str) -> int:
+        """The number of something the developer does in the workspace at *root*; decisions that belong to it follow."""
+        return self._insert("act", root=str(root), kind=kind, at=time.time())
+
+    def acts(self, root: Path) -> tuple[ActRow, ...]:
+        """What the developer did in the workspace at *root*, oldest first."""
+        rows = self.select("SELECT id, kind, at FROM act WHERE root = ? ORDER BY id", str(root))
+        return tuple(ActRow(*row) for row in rows)
+
+    def decide(
+        self,
+        proposal_id: str,
+        states: Mapping[str, str],
+        reason: str = "",
+        act_id: int | None = None,
+        texts: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
+        """Store the new state of some hunks, all or none; *act_id* where the developer did it, *texts* it was given."""
         now = time.time()
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             connection.executemany(
-                "INSERT INTO decision (proposal_id, hunk_id, state, reason, at) VALUES (?, ?, ?, ?, ?)",
-                [(_number(proposal_id), hunk_id, state, reason, now) for hunk_id, state in states.items()],
+                "INSERT INTO decision (proposal_id, hunk_id, state, reason, at, act_id, text) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?)",
+                [
+                    (row_number(proposal_id), hunk_id, state, reason, now, act_id, texts.get(hunk_id))
+                    for hunk_id, state in states.items()
+                ],
             )
 
-    def decisions(self, proposal_id: str) -> dict[str, str]:
-        """The latest stored state of each hunk that ever left ``pending``."""
-        return dict(
-            self._select("SELECT hunk_id, state FROM decision WHERE proposal_id = ? ORDER BY id", _number(proposal_id))
+    def decisions(self, proposal_id: str) -> tuple[DecisionRow, ...]:
+        """Everything that was decided of a proposal's hunks, oldest first."""
+        rows = self.select(
+            "SELECT hunk_id, state, reason, at, act_id, text FROM decision WHERE proposal_id = ? ORDER BY id",
+            row_number(proposal_id),
         )
+        return tuple(DecisionRow(*row) for row in rows)
+
+    def decided_in(self, act_id: int) -> dict[str, tuple[str, ...]]:
+        """The hunks that an act decided, by proposal."""
+        rows = self.select("SELECT proposal_id, hunk_id FROM decision WHERE act_id = ? ORDER BY id", act_id)
+        found: dict[str, tuple[str, ...]] = {}
+        for number, hunk_id in rows:
+            found[f"p{number}"] = (*found.get(f"p{number}", ()), hunk_id)
+        return found
+
+    def save_endpoint(self, address: str, model: str, body: str) -> None:
+        """Keep what is known of a model at an address, in place of what was known."""
+        with self.transaction() as connection:
+            connection.execute(
+                "INSERT OR REPLACE INTO endpoint (address, model, body, at) VALUES (?, ?, ?, ?)",
+                (address, model, body, time.time()),
+            )
+
+    def endpoint(self, address: str, model: str) -> EndpointRow | None:
+        """What is known of a model at an address."""
+        rows = self.select("SELECT body, at FROM endpoint WHERE address = ? AND model = ?", address, model)
+        return EndpointRow(*rows[0]) if rows else None
 
     def close(self) -> None:
         """Close the database; nothing is lost without it."""
         self.connection.close()
 
+    def _runs(self, condition: str, value: object) -> tuple[RunRow, ...]:
+        columns = "id, role, path, brief, state, error, started_at, process_id"
+        rows = self.select(f"SELECT {columns} FROM run WHERE {condition} ORDER BY id", value)  # noqa: S608 - ours
+        return tuple(RunRow(f"r{row_id}", *values) for row_id, *values in rows)
+
+    def _bodies(self, statement: str, *values: object) -> tuple[str, ...]:
+        return tuple(body for (body,) in self.select(statement, *values))
+
     def _insert(self, table: str, **values: object) -> int:
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
-        with self._transaction() as connection:
+        with self.transaction() as connection:
             statement = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - names are ours
             row_id = connection.execute(statement, tuple(values.values())).lastrowid
         assert row_id is not None
         return row_id
 
-    def _select(self, statement: str, *values: object) -> list[Any]:
-        with self._transaction() as connection:
+    def select(self, statement: str, *values: object) -> list[Any]:
+        """The rows that a question is answered with."""
+        with self.transaction() as connection:
             return connection.execute(statement, values).fetchall()
 
     @contextmanager
-    def _transaction(self) -> Generator[sqlite3.Connection]:
-        """The connection; what is done with it is committed at the end, all or none."""
+    def transaction(self) -> Generator[sqlite3.Connection]:
+        """The connection; what is done with it is committed at the end, all or none, or with the one around it."""
         try:
-            with self.connection as connection:
-                yield connection
+            with self.turn:
+                if self.connection.in_transaction:
+                    yield self.connection
+                else:
+                    with self.connection as connection:
+                        yield connection
         except sqlite3.DatabaseError as error:
             if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError):
                 raise  # a mistake of the caller's
@@ -222,20 +405,19 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
-        version = connection.execute("PRAGMA user_version").fetchone()[0]
-        if version > SCHEMA_VERSION:
-            raise StoreUnavailable(
-                f"{path} was written by a newer Rolecall.", "Update Rolecall, or move that file away."
-            )
-        connection.executescript(_SCHEMA)
+        make_tables(connection, path)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
-def _number(name: str) -> int:
-    """The row number in an id such as ``r12`` or ``p7``."""
+def row_number(name: str) -> int:
+    """The row number in an id such as ``r12`` or ``p7``.
+
+    Raises:
+        NotFound: it is no id.
+    """
     digits = name[1:]
     if not digits.isascii() or not digits.isdigit():
         raise NotFound(f"{name!r} is no id.")

@@ -3,31 +3,75 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
-from rolecall_server.context import Focus, View, pack, render
+from rolecall_server.context import Focus, pack, render
 from rolecall_server.craft.attempts import EDIT_FORMAT
 from rolecall_server.model import ChatMessage, estimate_tokens
+from rolecall_server.settings import ModelSettings
+from rolecall_server.team.calibration import Fit
 from rolecall_server.team.request import Desk
 
+_REJECTED = "# What the developer turned down before\n\nDo not propose the like again.\n\n"
 
-async def open_conversation(profile: Path, desk: Desk, focus: Focus, task: str) -> tuple[ChatMessage, ...]:
-    """The system prompt from *profile*, then the context pack of *focus* with *task* at its end.
 
-    The task stands last, so that the long part before it is the same from one call to the next.
+_SHARE_WHEN_TOO_LONG = 0.5
+_MOST_OF_REPLY = 3
+"""A reply gets a third of a model's context where the setting would give it more: 32,000 tokens are all of many."""
+
+
+async def open_conversation(
+    profile: Path, desk: Desk, focus: Focus, task: str, edit_format: str = EDIT_FORMAT, *, share: float = 1.0
+) -> tuple[ChatMessage, ...]:
+    """The system prompt from *profile* and *edit_format*, then the context pack of *focus* with *task* at its end.
+
+    The task stands last, so that the long part before it is the same from one call to the next. *share* is how much
+    of the room the pack may take: less where the model found it too long.
 
     Raises:
         FileRefused: the file in focus cannot be read.
         RequestRefused: it does not fit the budget.
     """
-    return await asyncio.to_thread(_opening, profile, desk, focus, task)
-
-
-def _opening(profile: Path, desk: Desk, focus: Focus, task: str) -> tuple[ChatMessage, ...]:
-    view = View(desk.workspace, desk.snapshot, estimate_tokens)
-    shown = render(pack(view, focus, desk.settings.model.context_tokens))
-    parts = [f"# The repository, as far as it concerns you\n\n{shown}" if shown else "", f"# Your task\n\n{task}"]
-    return (
-        ChatMessage("system", f"{profile.read_text(encoding='utf-8')}\n# How to answer\n\n{EDIT_FORMAT}"),
-        ChatMessage("user", "\n".join(part for part in parts if part)),
+    prompt = await asyncio.to_thread(profile.read_text, encoding="utf-8")
+    system = f"{prompt}\n# How to answer\n\n{edit_format}"
+    task = "\n".join(part for part in (task, desk.how_to_ask) if part)
+    opening = await asyncio.to_thread(_opening, desk, focus, system, task, share)
+    desk.repacks[opening] = partial(
+        open_conversation, profile, desk, focus, task, edit_format, share=share * _SHARE_WHEN_TOO_LONG
     )
+    return opening
+
+
+def _opening(desk: Desk, focus: Focus, system: str, task: str, share: float) -> tuple[ChatMessage, ...]:
+    rejections = _REJECTED + "\n".join(desk.rejections) + "\n" if desk.rejections else ""
+    room = room_tokens(desk.settings.model, desk.fit, estimate_tokens(system + rejections + task))
+    packed = pack(desk.view, with_rules(focus, desk), int(room * share))
+    shown = render(packed)
+    parts = [
+        f"# The repository, as far as it concerns you\n\n{shown}" if shown else "",
+        rejections,
+        f"# Your task\n\n{task}",
+    ]
+    opening = (ChatMessage("system", system), ChatMessage("user", "\n".join(part for part in parts if part)))
+    desk.record(packed, opening)
+    return opening
+
+
+def with_rules(focus: Focus, desk: Desk) -> Focus:
+    """*focus* with the rules that count for who sits at *desk*."""
+    consent = desk.settings.context.house_rules
+    return replace(focus, rules=consent, role=desk.role, accepted_rules=desk.accepted_rules)
+
+
+def room_tokens(settings: ModelSettings, fit: Fit, other_tokens: int) -> int:
+    """How many tokens, by estimate, the pack may take: the setting, or less where the model has no room for it.
+
+    *other_tokens* is what stands beside it in the prompt, by estimate.
+    """
+    if fit.context_tokens is None:
+        return settings.context_tokens
+    reply = min(settings.reply_tokens, fit.context_tokens // _MOST_OF_REPLY)
+    left = int((fit.context_tokens - reply) / fit.factor) - other_tokens
+    return max(1, min(settings.context_tokens, left))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from rolecall_analysis import Snapshot
+from rolecall_analysis.retrieval import Corpus
+from rolecall_server.context import AtHand, ContextPack, View
 from rolecall_server.craft.trial import Bench
-from rolecall_server.model import ModelClient
+from rolecall_server.model import ChatMessage, ModelClient, estimate_tokens
 from rolecall_server.settings import Settings
+from rolecall_server.team.calibration import Fit
+from rolecall_server.team.repacking import Opening, Repack
 from rolecall_server.workspace import Workspace
 
 Report = Callable[[str, float | None], None]
@@ -27,6 +31,34 @@ TITLES = {RoleName.QA_ENGINEER: "QA Engineer", RoleName.ENGINEER: "Engineer"}
 """The roles as a person reads them."""
 
 
+def title_of(role: str) -> str:
+    """A stored role as a person reads it."""
+    return TITLES[RoleName(role)] if role in set(RoleName) else role.replace("_", " ").title()
+
+
+@dataclass(frozen=True)
+class Revision:
+    """A hunk that is to be made anew, alone."""
+
+    proposal_id: str
+    hunk_id: str
+    title: str
+    """Of its proposal."""
+    origin: str
+    """The file its command was given on."""
+    path: str
+    """Where its file lies now, if it exists."""
+    diff: str
+    """The hunk as it was proposed."""
+    stale_because: str = ""
+    """Why it can no longer be placed; empty where it can."""
+
+    @property
+    def code(self) -> str:
+        """``p7/h2``"""
+        return f"{self.proposal_id}/{self.hunk_id}"
+
+
 @dataclass(frozen=True)
 class RunRequest:
     """One command of the developer's."""
@@ -38,6 +70,12 @@ class RunRequest:
     """A dotted name within that file; empty for all of it."""
     brief: str = ""
     """What is asked for, in the developer's words; a role may do without."""
+    revises: Revision | None = None
+    """The hunk to make anew; ``None`` for work of its own."""
+    makes_file: bool = False
+    """Whether the file does not exist yet: it is to be made."""
+    hand: AtHand = field(default_factory=AtHand)
+    """What the editor showed of the file as the command came."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +85,32 @@ class Desk:
     workspace: Workspace
     snapshot: Snapshot
     settings: Settings
-    client: ModelClient
+    client: ModelClient | None
+    """None where tests are written without a model."""
     bench: Bench
     report: Report
+    record: Callable[[ContextPack, Sequence[ChatMessage]], None] = lambda pack, opening: None
+    """Told what the role is about to be shown, and the messages that show it."""
+    rejections: tuple[str, ...] = ()
+    """What the developer turned down of the role's earlier work on this file, and why."""
+    earlier: str = ""
+    """What the role proposed for the same thing and is undecided, where the developer asks for it in another way."""
+    repacks: dict[Opening, Repack] = field(default_factory=dict[Opening, Repack])
+    """What makes the openings of this desk's conversations shorter."""
+    lookups: tuple[str, ...] = ()
+    """What the model may look up while it works, by name."""
+    fit: Fit = field(default_factory=Fit)
+    """What is known of how much the model can take."""
+    role: str = ""
+    """Who sits there, such as ``engineer``."""
+    accepted_rules: str = ""
+    """The rules for that role as they stand, where the developer accepted them."""
+    how_to_ask: str = ""
+    """What the role is told of asking another one; empty where it cannot."""
+    corpus: Corpus | None = None
+    """The words of the repository's files, where others of the run rank them too."""
+
+    @property
+    def view(self) -> View:
+        """What the role may be shown of the repository."""
+        return View(self.workspace, self.snapshot, estimate_tokens, self.corpus)

@@ -3,27 +3,55 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 
 from rolecall_analysis import Snapshot
-from rolecall_server.craft.attempts import Outcome, work_out
+from rolecall_analysis.retrieval import Corpus
+from rolecall_server.context import ContextPack
+from rolecall_server.context.manifest import MANIFEST_JSON, manifest_of
+from rolecall_server.craft.attempts import Attempt, Outcome, Work, work_out
+from rolecall_server.craft.lookups import TOOL_NAMES
 from rolecall_server.craft.trial import Bench, evidence
-from rolecall_server.errors import RolecallError
-from rolecall_server.model import ModelClient
-from rolecall_server.review.hunks import file_change, number_hunks
+from rolecall_server.craft.verdicts import without_suspicions
+from rolecall_server.errors import NoModelConfigured, RolecallError
+from rolecall_server.model import (
+    ChatMessage,
+    EditorOffer,
+    ModelClient,
+    find_model,
+)
+from rolecall_server.review.changes import changes_of
+from rolecall_server.review.checks import check_changes
+from rolecall_server.review.dependents import link_hunks
+from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.proposal import FileChange, Proposal
 from rolecall_server.review.shelf import save_proposal, supersede_earlier
-from rolecall_server.sandbox import NotRun, find_interpreter, shadow_workspace
+from rolecall_server.review.touched import with_touched
+from rolecall_server.sandbox import NotRun, choose_confinement, find_interpreter, shadow_workspace
 from rolecall_server.settings import Settings
-from rolecall_server.store import Store
-from rolecall_server.team.calls import StoredCalls
+from rolecall_server.store import Store, cache_path
+from rolecall_server.team.calibration import fit_of
+from rolecall_server.team.calls import AskForMore, StoredCalls, fingerprint, stop_there
+from rolecall_server.team.earlier import earlier_proposal, show_earlier
+from rolecall_server.team.known import KnownModel, known_model, lookups_for
+from rolecall_server.team.learning import accepted_rules
+from rolecall_server.team.looking_up import looking_up
+from rolecall_server.team.prices import prices_of
+from rolecall_server.team.proving import prove_tests, with_proof
+from rolecall_server.team.rejections import earlier_rejections
+from rolecall_server.team.repacking import Repacking
 from rolecall_server.team.request import TITLES, Desk, Report, RoleName, RunRequest
-from rolecall_server.team.roles import implement, write_tests
-from rolecall_server.workspace import Workspace, file_exists, read_text_file
+from rolecall_server.team.revising import put_revised_aside, revise, revision_title
+from rolecall_server.team.roles import ask_about_survivors, implement, write_tests
+from rolecall_server.team.trials import Trials
+from rolecall_server.workspace import Workspace, read_text_file
 
-_WORK = {RoleName.QA_ENGINEER: write_tests, RoleName.ENGINEER: implement}
+DoWork = Callable[[RunRequest, Desk], Awaitable[tuple[Work, Trials]]]
+
+_WORK: Mapping[RoleName, DoWork] = {RoleName.QA_ENGINEER: write_tests, RoleName.ENGINEER: implement}
 
 
 @dataclass(frozen=True)
@@ -35,6 +63,13 @@ class Repository:
     store: Store
     settings: Settings
     environ: Mapping[str, str]
+    ask_for_more: AskForMore = stop_there
+    """Asked when the run has used up its budget."""
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The words of its files, read when a role first asks what a brief is about, and once for the whole run."""
+        return Corpus(self.workspace.root)
 
 
 @dataclass(frozen=True)
@@ -46,8 +81,42 @@ class Finished:
     """What ended it early; the proposal is the best of what there was."""
 
 
+@dataclass(frozen=True)
+class _Written:
+    """What a role made of a request."""
+
+    attempt: Attempt
+    rationale: str
+    evidence: Evidence
+    interrupted: RolecallError | None = None
+
+
+async def whom_to_ask(
+    request: RunRequest,
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    offer: EditorOffer | None = None,
+    store: Store | None = None,
+) -> ModelClient | NoModelConfigured:
+    """The model that answers for a role; where there is none, the reason, if *request* is for tests: they do without.
+
+    Raises:
+        NoModelConfigured: there is none, or the one that is named cannot be used.
+        UserMustAct: what is named cannot be used for another reason.
+    """
+    try:
+        own = settings.for_role(request.role)
+        return known_model(await find_model(own.model, environ, offer=offer, store=store), store)
+    except NoModelConfigured as missing:
+        named = settings.model.name or settings.model.base_url
+        if named or request.role is not RoleName.QA_ENGINEER or request.revises is not None:
+            raise
+        return missing
+
+
 async def carry_out(
-    run_id: str, request: RunRequest, repository: Repository, client: ModelClient, report: Report
+    run_id: str, request: RunRequest, repository: Repository, client: ModelClient | NoModelConfigured, report: Report
 ) -> Finished:
     """The stored proposal that *request* leads to; how the run ended is stored in every case.
 
@@ -68,37 +137,112 @@ async def carry_out(
 
 
 async def _work(
-    run_id: str, request: RunRequest, repository: Repository, client: ModelClient, report: Report
+    run_id: str, request: RunRequest, repository: Repository, client: ModelClient | NoModelConfigured, report: Report
 ) -> Finished:
     workspace, store = repository.workspace, repository.store
-    if request.path:
+    if request.path and request.revises is None and not request.makes_file:
         read_text_file(workspace, request.path)  # refused before anything is copied or asked
-    async with _bench(repository, report) as bench:
-        calls = StoredCalls(client, store, run_id)
-        desk = Desk(workspace, repository.snapshot, repository.settings, calls, bench, report)
-        work, trials = await _WORK[request.role](request, desk)
-        outcome = await work_out(work, calls, report)
-    shown = evidence(
-        trials.before, outcome.attempt.run, problems=_problems(outcome), repairs=outcome.repairs, model=client.label
-    )
+    async with open_bench(repository, report) as bench:
+        record = partial(_record, store, run_id, TITLES[request.role])
+        rejections = earlier_rejections(store, workspace.root, TITLES[request.role], request.path)
+        earlier = await asyncio.to_thread(_earlier, store, workspace, request)
+        desk = Desk(
+            workspace,
+            repository.snapshot,
+            repository.settings,
+            None,
+            bench,
+            report,
+            record,
+            rejections,
+            earlier,
+            role=request.role,
+            accepted_rules=accepted_rules(store, workspace, request.role),
+            corpus=repository.corpus,
+        )
+        if isinstance(client, NoModelConfigured):
+            written = await _without_a_model(request, desk, client)
+        else:
+            settings = repository.settings.for_role(request.role)
+            calls = StoredCalls(
+                client,
+                store,
+                run_id,
+                settings.budget,
+                settings.model.reply_tokens,
+                repository.ask_for_more,
+                prices=prices_of(settings.model),
+            )
+            known = client if isinstance(client, KnownModel) else KnownModel(client)
+            fit = fit_of(store, known.label, known.context_tokens)
+            desk = replace(desk, client=calls, fit=fit, lookups=lookups_for(known, settings, TOOL_NAMES))
+            written = await _with_a_model(request, desk, replace(calls, ask_for_more=stop_there))
     proposal = Proposal(
         id=store.reserve_proposal(run_id),
         run_id=run_id,
         role=TITLES[request.role],
         title=_title(request),
-        rationale=outcome.rationale,
-        origin=request.path,
-        files=_changes(workspace, outcome.attempt.files),
-        evidence=shown,
+        rationale=written.rationale,
+        origin=request.revises.origin if request.revises else request.path,
+        files=await asyncio.to_thread(_changes, repository, written.attempt),
+        evidence=written.evidence,
     )
     save_proposal(store, proposal)
-    if outcome.interrupted is None:
+    if written.interrupted is None:
         supersede_earlier(store, workspace.root, proposal)
-    return Finished(proposal, outcome.interrupted)
+        put_revised_aside(store, request, proposal)
+    return Finished(proposal, written.interrupted)
+
+
+async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) -> _Written:
+    """What a role makes of *request*; *to_spare* answers what may be asked only where the budget has room for it."""
+    assert desk.client is not None
+    work, trials = await _work_of(request)(request, desk)
+    client = looking_up(desk, Repacking(desk.client, desk.repacks))
+    checked = replace(work, check=partial(check_changes, desk.snapshot))
+    outcome = await work_out(checked, client, desk.report)
+    proven = None
+    if request.role is RoleName.QA_ENGINEER and request.revises is None:
+        ask_for_more = partial(ask_about_survivors, request, replace(desk, client=to_spare), work.opening)
+        proven = await prove_tests(request, desk, trials, outcome, ask_for_more)
+        outcome = replace(outcome, attempt=replace(outcome.attempt, files=proven.files, run=proven.run))
+    shown = evidence(
+        trials.before,
+        outcome.attempt.run,
+        problems=(*describe_broken(desk.snapshot, request.path), *_problems(outcome)),
+        findings=outcome.attempt.findings,
+        repairs=outcome.repairs,
+        model=desk.client.label,
+    )
+    if proven is not None:
+        shown = with_proof(shown, proven)
+    rationale = "\n\n".join(part for part in (work.chosen, without_suspicions(outcome.rationale)) if part)
+    return _Written(outcome.attempt, rationale, shown, outcome.interrupted)
+
+
+async def _without_a_model(request: RunRequest, desk: Desk, missing: NoModelConfigured) -> _Written:
+    from rolecall_server.team.roles.plain_tests import write_plain_tests  # slow to import, and seldom needed
+
+    plain = await write_plain_tests(request, desk, missing.what)
+    findings = await asyncio.to_thread(check_changes, desk.snapshot, plain.files)
+    shown = evidence(plain.before, plain.after, problems=(), findings=findings, repairs=0, model="")
+    return _Written(Attempt(plain.files, plain.after), plain.rationale, replace(shown, notes=plain.notes))
+
+
+def _earlier(store: Store, workspace: Workspace, request: RunRequest) -> str:
+    """The tests proposed before that the brief of *request* is about."""
+    if request.role is not RoleName.QA_ENGINEER or request.revises is not None or not request.brief.strip():
+        return ""
+    found = earlier_proposal(store, workspace.root, TITLES[request.role], _title(request), request.path)
+    return show_earlier(found) if found else ""
+
+
+def _record(store: Store, run_id: str, role: str, packed: ContextPack, opening: Sequence[ChatMessage]) -> None:
+    store.add_manifest(run_id, MANIFEST_JSON.dump_json(manifest_of(role, packed)).decode(), fingerprint(opening))
 
 
 @asynccontextmanager
-async def _bench(repository: Repository, report: Report) -> AsyncGenerator[Bench]:
+async def open_bench(repository: Repository, report: Report) -> AsyncGenerator[Bench]:
     """Where changes are tried; one that runs nothing, and says why, where the settings or the machine forbid it."""
     tests = repository.settings.tests
     if not tests.run:
@@ -106,21 +250,26 @@ async def _bench(repository: Repository, report: Report) -> AsyncGenerator[Bench
         yield Bench(off, off, tests.timeout_seconds)
         return
     interpreter = find_interpreter(repository.workspace.root, tests.interpreter, repository.environ)
-    if isinstance(interpreter, NotRun):
-        yield Bench(interpreter, interpreter, tests.timeout_seconds)
-        return
-    report("copying the workspace", None)
-    async with shadow_workspace(repository.workspace) as shadow:
+    report("setting the workspace apart", None)
+    confinement = await choose_confinement(tests.confinement, repository.workspace.root)
+    async with shadow_workspace(repository.workspace, confinement, copies=cache_path() / "copies") as shadow:
         yield Bench(shadow, interpreter, tests.timeout_seconds)
 
 
-def _changes(workspace: Workspace, files: Mapping[str, str]) -> tuple[FileChange, ...]:
-    """*files* as numbered hunks on the workspace's texts."""
-    changes: list[FileChange] = []
-    for path, text in files.items():
-        base = read_text_file(workspace, path) if file_exists(workspace, path) else None
-        changes.append(file_change(path, base, text))
-    return number_hunks(changes)
+def _changes(repository: Repository, attempt: Attempt) -> tuple[FileChange, ...]:
+    """The files of *attempt* as hunks on the workspace's texts, which know what they need of each other and touch."""
+    linked = link_hunks(changes_of(repository.workspace, attempt.files, attempt.renames), repository.snapshot)
+    return with_touched(linked, repository.snapshot)
+
+
+def describe_broken(snapshot: Snapshot, path: str) -> tuple[str, ...]:
+    """A sentence where the file a role is to work on does not parse as it is."""
+    facts = snapshot.files.get(path)
+    if facts is None or not facts.problems:
+        return ()
+    first = facts.problems[0]
+    where = f"line {first.span.start.line + 1}: " if first.span else ""
+    return (f"{path} does not parse as it is ({where}{first.message})",)
 
 
 def _problems(outcome: Outcome) -> tuple[str, ...]:
@@ -128,7 +277,13 @@ def _problems(outcome: Outcome) -> tuple[str, ...]:
     return (*outcome.attempt.syntax_errors, *outcome.problems, *stopped)
 
 
+def _work_of(request: RunRequest) -> DoWork:
+    return revise if request.revises is not None else _WORK[request.role]
+
+
 def _title(request: RunRequest) -> str:
+    if request.revises is not None:
+        return revision_title(request.revises)
     if request.role is RoleName.QA_ENGINEER:
         return f"Tests for {request.symbol or request.path}"
     first_line = request.brief.strip().splitlines()[0]

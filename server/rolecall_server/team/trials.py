@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from rolecall_analysis import Snapshot
+from rolecall_server.craft.trial import affected_tests
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.team.request import Desk
 from rolecall_server.workspace import file_exists
@@ -30,6 +33,24 @@ class Trials:
         self._targets_before |= existing
         self.before = await self.desk.bench.run({}, sorted(self._targets_before), self.measure)
 
-    async def with_change(self, files: Mapping[str, str], targets: Sequence[str]) -> TestRun | NotRun:
-        """Run *targets* with *files* laid over the workspace."""
-        return await self.desk.bench.run(files, targets, self.measure)
+    async def with_change(self, files: Mapping[str, str | None], targets: Sequence[str]) -> TestRun | NotRun:
+        """Run those of *targets* that are left with *files* laid over the workspace."""
+        left = [path for path in targets if files.get(path, "") is not None]
+        if not left:
+            return NotRun("The tests that reach the change are gone with it.")
+        return await self.desk.bench.run(files, left, self.measure)
+
+    async def of_change(self, files: Mapping[str, str | None]) -> TestRun | NotRun:
+        """Run the tests that reach *files*, without the change and with it; the run with it."""
+        targets = await asyncio.to_thread(tests_of_change, self.desk.snapshot, files)
+        if not targets:
+            return NotRun("No test reaches the changed files.")
+        await self.without_change(targets)
+        return await self.with_change(files, targets)
+
+
+def tests_of_change(snapshot: Snapshot, files: Mapping[str, str | None]) -> tuple[str, ...]:
+    """The tests that reach *files* with the change, and those that reach without it what is gone then."""
+    gone = [path for path, text in files.items() if text is None]
+    after = affected_tests(snapshot.with_changes(files), files)
+    return tuple(dict.fromkeys((*after, *affected_tests(snapshot, gone))))

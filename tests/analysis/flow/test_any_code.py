@@ -77,6 +77,18 @@ def test_any_place_can_be_asked_about(text: str, line: int, column: int) -> None
         callers_of(snapshot, files.get, "m.py", definition.qualified_name)
 
 
+@settings(max_examples=80, deadline=None)
+@given(texts, texts, st.sampled_from(["m.pyi", "m/__init__.py", "m/__init__.pyi"]))
+def test_any_two_files_of_one_module_name_can_be_asked_about(first: str, second: str, beside: str) -> None:
+    files = {"m.py": first, beside: second, "n.py": "from m import *\nf(C())\n"}
+    snapshot = Snapshot().with_changes(files)
+    call_graph(snapshot, files.get)
+    for path in ("m.py", beside):
+        for definition in snapshot.files[path].definitions:
+            callers_of(snapshot, files.get, path, definition.qualified_name)
+            callees_at(snapshot, files.get, path, definition.span.end)
+
+
 @pytest.mark.parametrize(
     "text",
     {

@@ -37,6 +37,295 @@ def test_a_name_that_was_assigned_means_what_it_was_assigned() -> None:
     check_calls("def f(): ...\ng = f\nh = g\nh()", "main -> main.f")
 
 
+def test_a_call_is_possible_where_more_than_one_function_could_be_meant() -> None:
+    check_calls(
+        "def f(): ...\ndef g(): ...\nh = f\nif f():\n    h = g\nh()",
+        "main -> main.f",
+        "main ~> main.g",
+    )
+    check_calls(
+        """
+        def f(): ...
+        def g(): ...
+        table = {"a": f}
+        table["a"] = g
+        def run(): table["a"]()
+        """,
+        "main.run ~> main.f",
+        "main.run ~> main.g",
+    )
+
+
+def test_a_neighbour_in_a_package_is_possible_as_a_script_imports_it() -> None:
+    check_calls(
+        """
+        #- shop/__init__.py
+        #- shop/price.py
+        def total(): ...
+        #- shop/main.py
+        from price import total
+        import price
+        def f(): total()
+        def g(): price.total()
+        """,
+        "shop.main.f ~> shop.price.total",
+        "shop.main.g ~> shop.price.total",
+    )
+
+
+def test_two_definitions_of_one_name_are_one_function() -> None:
+    check_calls("import sys\nif sys.flags.debug:\n    def f(): ...\nelse:\n    def f(): ...\nf()", "main -> main.f")
+
+
+def test_a_method_that_is_replaced_from_outside_is_possible() -> None:
+    check_calls(
+        """
+        class C:
+            def go(self): ...
+        def fake(self): ...
+        def run(c=C()): c.go()
+        def patch(): C.go = fake
+        """,
+        "main.run ~> main.C.go",
+        "main.run ~> main.fake",
+    )
+
+
+def test_a_value_that_nothing_is_known_of_makes_the_others_possible() -> None:
+    check_calls(
+        """
+        import os
+        class C:
+            def read(self): ...
+        def run(c): (c or os.fdopen(0)).read()
+        run(C())
+        """,
+        "main -> main.run",
+        "main.run ~> main.C.read",
+    )
+    check_calls(
+        """
+        def fallback(): ...
+        def run(thing, kind): getattr(thing, f"do_{kind}", fallback)()
+        """,
+        "main.run ~> main.fallback",
+    )
+
+
+def test_the_default_of_a_lookup_is_possible() -> None:
+    check_calls(
+        """
+        def fallback(): ...
+        def run(**options): options.get("hook", fallback)()
+        """,
+        "main.run ~> main.fallback",
+    )
+
+
+def test_a_receiver_that_makes_up_its_attributes_makes_the_others_possible() -> None:
+    check_calls(
+        """
+        class Log:
+            def info(self): ...
+        class Silent:
+            def __getattr__(self, name): return lambda: None
+        def run(flag):
+            log = Log() if flag else Silent()
+            log.info()
+        """,
+        "main.run ~> main.Log.info",
+    )
+
+
+def test_what_one_caller_alone_passes_is_called_for_certain_whatever_others_pass() -> None:
+    check_calls(
+        """
+        import os
+        class C:
+            def read(self): ...
+        def run(c): c.read()
+        run(C())
+        run(os.fdopen(0))
+        """,
+        "main -> main.run",
+        "main.run -> main.C.read",
+    )
+    check_calls(
+        """
+        def a(): ...
+        def b(): ...
+        def c(): ...
+        def through(job): run(job)
+        def run(job): job()
+        through(a)
+        run(b if a else c)
+        """,
+        "main -> main.through",
+        "main -> main.run",
+        "main.through -> main.run",
+        "main.run -> main.a",
+        "main.run ~> main.b",
+        "main.run ~> main.c",
+    )
+
+
+def test_a_name_is_what_it_was_last_assigned() -> None:
+    check_calls(
+        """
+        def a(): ...
+        def b(): ...
+        def run(job):
+            job()
+            job = b
+            job()
+        job = a
+        job()
+        job = run
+        job(a)
+        """,
+        "main -> main.a",
+        "main -> main.run",
+        "main.run -> main.a",
+        "main.run -> main.b",
+    )
+
+
+def test_after_a_branch_a_name_is_what_either_side_assigned() -> None:
+    check_calls(
+        """
+        def a(): ...
+        def b(): ...
+        def run(flag):
+            job = a
+            if flag:
+                job = b
+                job()
+            job()
+        """,
+        "main.run -> main.b",
+        "main.run ~> main.a",
+    )
+    check_calls(
+        """
+        def a(): ...
+        def b(): ...
+        def run():
+            job = a
+            try:
+                job = b
+            except ValueError:
+                job()
+        """,
+        "main.run ~> main.a",
+        "main.run ~> main.b",
+    )
+
+
+def test_in_a_loop_a_name_may_be_what_the_round_before_assigned() -> None:
+    check_calls(
+        """
+        def a(): ...
+        def b(): ...
+        def run(jobs):
+            job = a
+            while jobs:
+                job()
+                job = b
+        """,
+        "main.run ~> main.a",
+        "main.run ~> main.b",
+    )
+    check_calls(
+        """
+        def a(): ...
+        def b(): ...
+        def run(job):
+            for _ in range(2):
+                job()
+                job = b
+        run(a)
+        """,
+        "main -> main.run",
+        "main.run -> main.a",
+        "main.run ~> main.b",
+    )
+
+
+def test_a_name_that_other_functions_assign_may_be_either_after_any_call() -> None:
+    check_calls(
+        """
+        def a(): ...
+        def b(): ...
+        job = b
+        def change():
+            global job
+            job = b
+        job = a
+        change()
+        job()
+        """,
+        "main -> main.change",
+        "main ~> main.a",
+        "main ~> main.b",
+    )
+
+
+def test_what_stands_in_for_a_parameter_that_nobody_passes_is_possible() -> None:
+    check_calls(
+        """
+        class Parser:
+            def parse(self): ...
+        class Page:
+            def __init__(self, parser=None): self.parser = parser or Parser()
+            def read(self): self.parser.parse()
+        Page().read()
+        """,
+        "main -> main.Page.__init__",
+        "main -> main.Page.read",
+        "main.Page.read ~> main.Parser.parse",
+    )
+
+
+def test_a_value_that_has_no_such_method_leaves_the_others_certain() -> None:
+    check_calls(
+        """
+        class C:
+            def go(self): ...
+        def run(c):
+            if c: c.go()
+        run(C())
+        run(None)
+        run(False)
+        run(["a"])
+        """,
+        "main -> main.run",
+        "main.run -> main.C.go",
+    )
+
+
+def test_an_iterable_that_may_be_another_makes_its_iteration_possible() -> None:
+    check_calls(
+        """
+        class Row:
+            def __iter__(self): return iter([])
+        def walk(row):
+            for cell in row: ...
+        walk(Row())
+        walk([])
+        """,
+        "main -> main.walk",
+        "main.walk ~> main.Row.__iter__",
+    )
+
+
+def test_a_slice_holds_any_of_the_elements() -> None:
+    check_calls(
+        "def f(): ...\ndef g(): ...\nboth = [f, g]\nrest = both[1:]\nrest[0]()",
+        "main ~> main.f",
+        "main ~> main.g",
+    )
+
+
 def test_a_local_name_hides_the_one_of_the_module() -> None:
     check_calls("def f(): ...\ndef g(f):\n    f()\ng(len)", "main -> main.g")
 
@@ -243,7 +532,7 @@ def test_a_base_calls_the_override_of_the_instance_it_runs_for() -> None:
         """,
         "main -> main.A.run",
         "main.A.run -> main.A.step",
-        "main.A.run -> main.B.step",
+        "main.A.run ~> main.B.step",
     )
 
 
@@ -261,7 +550,7 @@ def test_super_calls_what_follows_in_the_order_of_the_receiver() -> None:
         """,
         "main -> main.Left.go",
         "main.Left.go -> main.Root.go",
-        "main.Left.go -> main.Right.go",
+        "main.Left.go ~> main.Right.go",
         "main.Right.go -> main.Root.go",
     )
 
@@ -336,8 +625,8 @@ def test_a_cached_property_of_the_repository_returns_what_its_function_returns()
             def drive(self): self.engine.start()
         """,
         "main.Car -> main.cached_property.__init__",
-        "main.cached_property.__get__ -> main.Car.engine",
-        "main.cached_property.__get__ -> main.Car.size",
+        "main.cached_property.__get__ ~> main.Car.engine",
+        "main.cached_property.__get__ ~> main.Car.size",
         "main.Car.drive ~> main.Car.engine",
         "main.Car.drive -> main.Engine.start",
     )
@@ -395,8 +684,8 @@ def test_elements_are_told_apart_by_literal_keys_and_merged_for_others() -> None
         "main.known -> main.f",
         "main.unknown ~> main.f",
         "main.unknown ~> main.g",
-        "main.every -> main.f",
-        "main.every -> main.g",
+        "main.every ~> main.f",
+        "main.every ~> main.g",
     )
 
 
@@ -666,8 +955,8 @@ def test_what_a_function_makes_of_its_argument_is_told_apart_by_call() -> None:
         "main.third -> main.wrap",
         "main.third -> main.wrap.inner",
         "main.third -> main.C.go",
-        "main.wrap.inner -> main.make",
-        "main.wrap.inner -> main.f",
+        "main.wrap.inner ~> main.make",
+        "main.wrap.inner ~> main.f",
         "main -> main.wrap",
         "main -> main.wrap.inner",
     )
@@ -892,3 +1181,23 @@ def test_only_callers_below_a_folder_are_told_when_one_is_given() -> None:
     )
     edges = call_graph(Snapshot().with_changes(fixture.files), fixture.files.get, "src")
     assert edges_as_dotted(edges, "src") == {"shop.cart": [{"callee": "shop.price.total", "certain": True}]}
+
+
+def test_the_function_of_a_command_is_called_through_what_the_parser_returns() -> None:
+    check_calls(
+        """
+        import argparse
+        def add(args): ...
+        def remove(args): ...
+        def main():
+            parser = argparse.ArgumentParser()
+            commands = parser.add_subparsers()
+            commands.add_parser("add").set_defaults(func=add)
+            removing = commands.add_parser("remove")
+            removing.set_defaults(func=remove)
+            args = parser.parse_args()
+            args.func(args)
+        """,
+        "main.main ~> main.add",
+        "main.main ~> main.remove",
+    )

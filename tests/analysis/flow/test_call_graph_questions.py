@@ -84,7 +84,7 @@ def test_what_callers_pass_is_looked_for_where_nothing_else_tells() -> None:
             def start(self): ...
         def drive(engine): engine.<CURSOR>start()
         """,
-        "main.py:Engine.start",
+        "main.py:Engine.start?",
     )
 
 
@@ -163,8 +163,50 @@ def test_a_function_that_is_passed_on_is_called_where_the_parameter_is() -> None
         #- other.py
         from main import hook
         def run(function):
-            function()  #@ certain
+            function()  #@ possible
         def f(): run(hook)
         """,
         "hook",
     )
+
+
+def test_a_stub_that_orders_its_classes_otherwise_leaves_a_module_its_callers() -> None:
+    check_callers(
+        """
+        #- main.py
+        def note(): ...
+        class Match:
+            def __init__(self, pattern, start, end=None): ...
+        def find(): return Match("x", 3)  #@ certain
+        #- main.pyi
+        class Match:
+            def __init__(self, pattern: str, start: int, end: int = 0) -> None: ...
+            def again(self, start: int = 0, end: int = 0) -> Match: ...
+        def note() -> None: ...
+        def find() -> Match: ...
+        """,
+        "Match",
+    )
+
+
+def test_a_script_beside_a_package_of_its_name_calls_its_own_functions() -> None:
+    check_callees(
+        """
+        #- shop/__init__.py
+        class Cart: ...
+        def make(): return Cart()
+        #- shop.py
+        from shop import make as make_empty
+        def make(): return make_empty
+        <CURSOR>make()
+        """,
+        "shop.py:make",
+    )
+
+
+def test_a_file_that_is_written_while_a_question_is_answered_stays_what_it_was() -> None:
+    before = "class C:\n    def go(self, to=1): ...\ndef f(): C().go()\n"
+    reads = iter([before])
+    snapshot = Snapshot().with_changes({"main.py": before})
+    edges = callers_of(snapshot, lambda _: next(reads, "def f(): ...\nx = f\n"), "main.py", "C.go")
+    assert [(edge.caller_name, edge.certain) for edge in edges] == [("f", True)]

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 import pytest
 
 from rolecall_analysis.languages import language_of, read_facts
+from rolecall_analysis.languages.code import Code, code_of
 from rolecall_analysis.languages.imports import import_target, imported_files
-from rolecall_analysis.languages.links import Code, code_of, targets
+from rolecall_analysis.languages.links import targets
 
 
 def code(files: Mapping[str, str]) -> Code:

@@ -39,7 +39,7 @@ def test_an_attribute_that_is_assigned_on_self_is_found() -> None:
             def show(self): return self.line.total()
         """)
     found = callers(snapshot, definition_of(snapshot, "m.py:Line.total"))
-    assert [(s.certain, s.rule) for s in found] == [(False, "assigned value")]
+    assert [(s.certain, s.rule) for s in found] == [(True, "value flow")]
 
 
 def test_a_global_statement_binds_the_name_in_the_module() -> None:

@@ -435,7 +435,7 @@ def test_circles_of_imports_and_of_bases_come_to_an_end() -> None:
         """)
     definition = find_definition(snapshot, "a.py", "D.f")
     assert definition is not None
-    assert [site.certain for site in callers(snapshot, definition)] == [False]
+    assert len(callers(snapshot, definition)) == 1
     assert [d.qualified_name for d in uses(snapshot, "a.py", definition)] == ["C"]
 
 
@@ -498,3 +498,126 @@ def test_what_if_leaves_the_snapshot_it_starts_from_alone() -> None:
     assert set(after.files) == {"cart.py", "new.py"}
     assert uses(after, "cart.py") == ()
     assert [d.path for d in uses(before, "cart.py")] == ["price.py"]
+
+
+def test_a_function_that_is_passed_is_called_where_the_parameter_is() -> None:
+    check_callers(
+        """
+        #- m.py
+        def price<CURSOR>(item): ...
+        #- shop.py
+        from m import price
+        def each(items, function):
+            return [function(item) for item in items]  #@ possible
+        def total(items): return each(items, price)
+        """
+    )
+
+
+def test_what_a_call_returns_of_what_it_is_passed_is_certain() -> None:
+    check_callers(
+        """
+        #- m.py
+        def price<CURSOR>(item): ...
+        #- shop.py
+        from m import price
+        def same(function): return function
+        def total(item): return same(price)(item)  #@ certain
+        """
+    )
+
+
+def test_a_partial_calls_the_function_it_was_made_of() -> None:
+    check_callers(
+        """
+        #- m.py
+        def price<CURSOR>(rate, item): ...
+        #- test_m.py
+        from functools import partial
+        from m import price
+        reduced = partial(price, 7)
+        def test_price():
+            assert reduced("bread")  #@ certain
+        """
+    )
+
+
+def test_a_function_in_a_table_is_called_where_the_table_is_used() -> None:
+    check_callers(
+        """
+        #- m.py
+        def price<CURSOR>(item): ...
+        def weight(item): ...
+        #- table.py
+        from m import price, weight
+        COLUMNS = {"price": price, "weight": weight}
+        #- view.py
+        from table import COLUMNS
+        def cell(column, item):
+            return COLUMNS[column](item)  #@ possible
+        def first(item):
+            return COLUMNS["price"](item)  #@ certain
+        """
+    )
+
+
+def test_a_function_that_registers_itself_is_called_where_the_registry_is_run() -> None:
+    check_callers(
+        """
+        #- m.py
+        from hooks import register
+        @register
+        def price<CURSOR>(item): ...
+        #- hooks.py
+        REGISTERED = []
+        def register(function):
+            REGISTERED.append(function)
+            return function
+        def run(item):
+            for function in REGISTERED:
+                function(item)  #@ possible
+        """
+    )
+
+
+def test_values_are_not_followed_without_reach() -> None:
+    snapshot = Snapshot().with_changes({"m.py": "def f(): ...\ndef g(function): function()\ng(f)\n"})
+    definition = find_definition(snapshot, "m.py", "f")
+    assert definition is not None
+    assert [site.rule for site in callers(snapshot, definition)] == ["value flow"]
+    assert callers(snapshot, definition, reach=None) == ()
+
+
+def test_a_call_whose_name_is_known_to_be_another_is_not_made_a_caller_by_values() -> None:
+    check_callers(
+        """
+        #- m.py
+        def price<CURSOR>(item): ...
+        from other import price
+        #- other.py
+        def price(item): ...
+        #- main.py
+        from m import price
+        price(1)
+        """
+    )
+
+
+def test_a_module_in_a_package_that_imports_its_neighbour_as_a_script_does_possibly_means_it() -> None:
+    check_callers(
+        """
+        #- shop/__init__.py
+        #- shop/price.py
+        def total<CURSOR>(): ...
+        #- shop/main.py
+        from price import total
+        import price
+        total()  #@ possible
+        price.total()  #@ possible
+        #- shop/json.py
+        def total(): ...
+        #- shop/other.py
+        from json import total
+        total()
+        """
+    )

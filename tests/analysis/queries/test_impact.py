@@ -101,3 +101,18 @@ def test_a_removed_definition_still_has_dependents() -> None:
     total = definition_of(before, "shop/price.py:total")
     after = before.with_changes({"shop/web.py": None})
     assert names_of(d.definition for d in impact(after, [total]).dependents)[1] == "shop/cart.py:checkout"
+
+
+def test_what_calls_a_definition_without_naming_it_depends_on_it() -> None:
+    snapshot = snapshot_from("""
+        #- m.py
+        def price(item): ...
+        #- table.py
+        from m import price
+        COLUMNS = {"price": price}
+        #- tests/test_view.py
+        from table import COLUMNS
+        def test_price(): assert COLUMNS["price"]("bread")
+        """)
+    found = impact(snapshot, [definition_of(snapshot, "m.py:price")], max_steps=1)
+    assert names_of(d.definition for d in found.tests) == ["tests/test_view.py:test_price"]

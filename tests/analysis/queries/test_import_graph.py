@@ -61,6 +61,11 @@ def test_every_form_of_import_counts_and_names_the_nearest_module() -> None:
     }
 
 
+def test_a_folder_that_is_a_package_itself_has_a_graph_of_the_modules_in_it() -> None:
+    snapshot = Snapshot().with_changes({"__init__.py": "import a\n", "a.py": "import b\n", "b.py": ""})
+    assert import_graph(snapshot) == {"a": {"b"}, "b": set()}
+
+
 def test_a_part_of_the_repository_has_a_graph_of_its_own() -> None:
     snapshot = snapshot_from("""
         #- shop/__init__.py

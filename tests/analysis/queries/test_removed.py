@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from rolecall_analysis import Snapshot, dangling_uses, removed_definitions
+from rolecall_analysis import Snapshot, dangling_uses, possibly_dangling_uses, removed_definitions
 from support.graph import names_of, snapshot_from
 
 SHOP = """
@@ -85,3 +85,81 @@ def test_a_definition_that_only_moved_within_its_file_is_still_there() -> None:
     before = snapshot_from(SHOP)
     after = before.with_changes({"shop/price.py": f"x = 1\n{CART}\ndef total(x): ...\n"})
     assert names_of(removed_definitions(before, after, ["shop/price.py"])) == ["shop/price.py:tax"]
+
+
+def test_a_name_that_the_module_makes_up_when_asked_is_not_missed() -> None:
+    before = snapshot_from("""
+        #- price.py
+        def total(): ...
+        #- shop.py
+        from price import total
+        import price
+
+        price.total()
+        """)
+    assert dangling_uses(before, before.with_changes({"price.py": "def __getattr__(name): ..."}), ["price.py"]) == ()
+    assert dangling_uses(before, before.with_changes({"price.py": "from elsewhere import *"}), ["price.py"]) == ()
+
+
+def test_a_module_that_moved_to_another_source_folder_is_not_missed() -> None:
+    before = snapshot_from("""
+        #- shop/__init__.py
+        #- shop/price.py
+        from elsewhere import total
+        #- tests/test_price.py
+        from shop.price import total
+        """)
+    moved = {"shop/__init__.py": None, "shop/price.py": None, "src/shop/__init__.py": ""}
+    after = before.with_changes({**moved, "src/shop/price.py": "from elsewhere import total"})
+    assert dangling_uses(before, after, moved) == ()
+
+
+def test_a_member_that_another_class_has_may_reach_self_through_a_subclass() -> None:
+    before = snapshot_from("""
+        #- base.py
+        class Sender:
+            def send(self): ...
+            def go(self):
+                self.send()
+        #- web.py
+        class Web:
+            def send(self): ...
+        """)
+    after = before.with_changes({"base.py": "class Sender:\n    def go(self):\n        self.send()\n"})
+    assert [(use.name, use.certain) for use in dangling_uses(before, after, ["base.py"])] == [("self.send", False)]
+
+
+CALLER = """
+    #- cart.py
+    class Cart:
+        limit: int = 3
+        def total_price(self): ...
+        def close(self): ...
+        def __init__(self):
+            self.owner_name = ""
+    #- shop.py
+    def go(cart):
+        cart.total_price()
+        cart.close()
+        cart.limit
+        cart.owner_name
+    """
+
+
+def possible(before_text: str, changes: dict[str, str | None]) -> list[str]:
+    before = snapshot_from(before_text)
+    return [use.name for use in possibly_dangling_uses(before, before.with_changes(changes), list(changes))]
+
+
+def test_a_method_that_is_gone_may_still_be_read_from_an_unknown_value() -> None:
+    assert possible(CALLER, {"cart.py": "class Cart: ..."}) == ["cart.total_price", "cart.limit"]
+
+
+def test_a_member_is_not_missed_where_something_else_has_one_of_that_name() -> None:
+    other = "class Cart: ...\nclass Basket:\n    limit = 1\n    def total_price(self): ...\n"
+    assert possible(CALLER, {"cart.py": other}) == []
+
+
+def test_a_member_is_not_missed_where_its_class_has_a_base_of_another_package() -> None:
+    text = CALLER.replace("class Cart:", "class Cart(elsewhere.Base):")
+    assert possible(text, {"cart.py": "class Cart(elsewhere.Base): ..."}) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_analysis import Index, unresolved_names
+from rolecall_analysis import Index, missing_attributes, unresolved_names
 from support.graph import fixture_and_snapshot, lines_of, shown, snapshot_from
 
 
@@ -159,3 +159,71 @@ def test_the_standard_library_has_none(package: str, tmp_path: Path) -> None:
     paths = [path for path in snapshot.files if "test" not in path]
     assert paths
     assert [one for path in paths for one in unresolved_names(snapshot, path)] == []
+
+
+def missing(text: str, path: str) -> list[tuple[int, str, bool]]:
+    """Line, counted from 1, name, and whether it is certain, of each attribute that is not there."""
+    snapshot = snapshot_from(text)
+    found = missing_attributes(snapshot, path, snapshot.text(path) or "")
+    return [(one.span.start.line + 1, one.name, one.certain) for one in found]
+
+
+MODULES = """
+    #- price.py
+    import math
+    def total(): ...
+    #- made_up.py
+    def __getattr__(name): ...
+    #- starred.py
+    from elsewhere import *
+    #- package/__init__.py
+    #- shop.py
+    import elsewhere
+    import made_up
+    import package
+    import price
+    import starred
+    price.total.cache_clear()
+    price.sum()
+    price.math.anything
+    price.__doc__
+    made_up.sum
+    starred.sum
+    package.sum
+    elsewhere.sum
+    """
+
+
+def test_an_attribute_that_a_module_of_the_repository_lacks_is_certain() -> None:
+    assert missing(MODULES, "shop.py") == [(7, "price.sum", True)]
+
+
+def test_an_attribute_that_is_assigned_or_named_by_a_string_is_given() -> None:
+    assert missing(MODULES + "    price.sum = 1\n", "shop.py") == []
+    assert missing(MODULES + "    setattr(price, 'sum', 1)\n", "shop.py") == []
+
+
+CLASS = """
+    #- cart.py
+    class Base:
+        limit = 3
+    class Cart(Base):
+        def __init__(self):
+            self.items = []
+        def total(self):
+            if self.itms:
+                return self.items, self.limit, self.__class__, self.total
+    Cart.mro()
+    Cart.limt
+    """
+
+
+def test_an_attribute_that_nothing_gives_to_self_or_a_class_is_possible() -> None:
+    assert missing(CLASS, "cart.py") == [(7, "self.itms", False), (10, "Cart.limt", False)]
+
+
+def test_a_class_that_others_may_give_attributes_to_is_not_judged() -> None:
+    assert missing(CLASS.replace("class Base:", "class Base(elsewhere.Model):"), "cart.py") == []
+    assert missing(CLASS.replace("limit = 3", "def __getattr__(self, name): ..."), "cart.py") == []
+    assert missing(CLASS.replace("class Cart(Base)", "class Cart(Base, metaclass=Meta)"), "cart.py") == []
+    assert missing(CLASS + "#- other.py\n    def f(cart): cart.itms = cart.limt = 1\n", "cart.py") == []

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,21 @@ def paths(found: Sequence[Ranked]) -> list[str]:
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
     return write_workspace(tmp_path / "shop", SHOP)
+
+
+def test_threads_that_share_a_corpus_get_what_each_would_get_alone(shop: Path) -> None:
+    index = Index(shop)
+    index.scan()
+    before = index.snapshot()
+    after = before.with_changes({"shop/mail.py": None, "shop/post.py": "def send(receipt):\n    return receipt\n"})
+    corpus = Corpus(index.root)
+    queries = [(snapshot, Query("send the receipt")) for snapshot in (before, after)] * 20
+    with ThreadPoolExecutor(4) as threads:
+        found = list(threads.map(lambda each: rank(corpus, *each), queries))
+    alone = [rank(Corpus(index.root), *each) for each in queries[:2]]
+    assert paths(alone[0])[0] == "shop/mail.py"
+    assert paths(alone[1])[0] == "shop/post.py"
+    assert found == alone * 20
 
 
 def commit(root: Path, message: str, *files: str) -> None:

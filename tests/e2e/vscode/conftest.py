@@ -16,8 +16,8 @@ from pathlib import Path
 import psutil
 import pytest
 
-StartCodeServer = Callable[[Mapping[str, object], Mapping[str, str]], str]
-"""From the settings and the environment of a machine to the address at which its VS Code listens."""
+StartCodeServer = Callable[..., str]
+"""From the settings and the environment of a machine, and other extensions, to the address its VS Code listens at."""
 
 Play = Callable[[str, Mapping[str, object]], Mapping[str, str]]
 """From the name of a driver beside this file and its scenario to what it reports after playing that to its end."""
@@ -25,7 +25,7 @@ Play = Callable[[str, Mapping[str, object]], Mapping[str, str]]
 REPOSITORY = Path(__file__).resolve().parents[3]
 START_TIMEOUT_S = 60
 STEP_TIMEOUT_MS = 60_000
-SCENARIO_TIMEOUT_S = 300
+SCENARIO_TIMEOUT_S = 480
 STOP_TIMEOUT_S = 15
 
 WORKBENCH_SETTINGS = {
@@ -83,10 +83,11 @@ def start_code_server(
     output = machine / "data" / "logs" / "code-server.log"
     with ExitStack() as at_the_end:
 
-        def start(settings: Mapping[str, object], environment: Mapping[str, str]) -> str:
+        def start(settings: Mapping[str, object], environment: Mapping[str, str], *others: Path) -> str:
             configure(machine, settings)
             variables = {**own_environment(machine), **environment}
-            install = [*program, *folders, "--install-extension", vsix, "--force"]
+            extensions = [option for extension in (vsix, *others) for option in ("--install-extension", extension)]
+            install = [*program, *folders, *extensions, "--force"]
             installed = subprocess.run(install, capture_output=True, text=True, check=False, env=variables)
             assert installed.returncode == 0, installed.stdout + installed.stderr
             output.parent.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@
 
 import { readFileSync } from "node:fs";
 
-import { editor, openFromExplorer, page, play, runCommand, scenario, step } from "./workbench.mjs";
+import { editor, openFromExplorer, page, play, runCommand, scenario, step, untilProposed } from "./workbench.mjs";
 
 const problems = page.locator(".markers-panel .monaco-list-row");
 const actions = page.locator(".action-widget .monaco-list-row.action");
@@ -16,13 +16,16 @@ await play(async () => {
   await step("hunks-under-problems", async () => {
     await runCommand("Problems: Focus on Problems View");
     for (const line of scenario.proposedLines) {
-      await problems.filter({ hasText: line }).first().waitFor();
+      await problems.filter({ hasText: line }).first().waitFor(untilProposed);
     }
   });
   await step("hunk-in-its-file", async () => {
     await problems.filter({ hasText: scenario.acceptedLine }).first().dblclick();
     await page.locator(".tab.active", { hasText: scenario.proposedIn }).waitFor();
     await page.locator(".squiggly-info").first().waitFor();
+  });
+  await step("lenses", async () => {
+    await page.locator(".codelens-decoration", { hasText: "p1/h1: accept" }).first().waitFor();
   });
   await step("code-actions", async () => {
     await page.keyboard.press("Control+.");

@@ -35,8 +35,8 @@ def test_the_client_forwards_every_command_of_the_server_and_no_other() -> None:
 
 
 def test_the_client_knows_the_messages_of_the_protocol_page_and_no_other() -> None:
-    known = quoted(CLIENT / "src" / "protocol.ts", r"rolecall/\w+")
-    assert sorted(known) == sorted(set(quoted(REPOSITORY / "docs" / "protocol.md", r"rolecall/\w+")))
+    known = quoted(CLIENT / "src" / "protocol.ts", r"rolecall/[\w/]+")
+    assert sorted(known) == sorted(set(quoted(REPOSITORY / "docs" / "protocol.md", r"rolecall/[\w/]+")))
 
 
 def test_the_extension_has_the_version_of_the_package() -> None:

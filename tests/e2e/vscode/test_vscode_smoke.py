@@ -16,7 +16,9 @@ def net(gross: int, tax: int = 0) -> int:
     return gross - tax
 
 
-def total(prices: list[int]) -> int:
+def total(prices: list[int], shipping: int = 0) -> int:
+    if shipping:
+        return sum(prices) + shipping
     return sum(prices)
 '''
 
@@ -46,11 +48,11 @@ TESTED_TOTAL = """\
 
 
 def test_total_adds_up() -> None:
-    assert total([1, 2, 3]) == 6
+    assert total([1, 2, 3], shipping=4) == 10
 """
 
 REPLY = f"""\
-I add a test of the tax beside the one without, and one of a total that is not zero.
+I add a test of the tax beside the one without, and one of a total with shipping.
 
 FILE: tests/test_price.py
 <<<<<<< SEARCH

@@ -23,6 +23,9 @@ const browser = await chromium.launch({
 export const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
 page.setDefaultTimeout(scenario.timeoutMs);
 
+/** For what waits until a proposal is made: its tests are run first, many times. */
+export const untilProposed = { timeout: 3 * scenario.timeoutMs };
+
 export const editor = page.locator(".editor-instance .monaco-editor .view-lines");
 
 let screenshots = 0;

@@ -16,6 +16,11 @@ def test_settings_are_collected_as_an_editor_would_send_them() -> None:
     }
 
 
+def test_what_is_special_to_a_role_is_collected_too() -> None:
+    typed = ["doctor", "--set", "roles.engineer.model=m", "--set", "roles.engineer.temperature=0.2"]
+    assert parser().parse_args(typed).settings == {"roles": {"engineer": {"model": "m", "temperature": "0.2"}}}
+
+
 def test_one_command_line_leaves_nothing_for_the_next() -> None:
     top = parser()
     top.parse_args(["tests", "a.py", "--set", "tests.run=false"])
@@ -27,6 +32,9 @@ def test_one_command_line_leaves_nothing_for_the_next() -> None:
     [
         ("tests.run", "is no NAME=VALUE"),
         ("tests.walk=1", "is no NAME=VALUE of a setting"),
+        ("roles.engineer=m", "is no NAME=VALUE of a setting"),
+        ("tests.run.fast=1", "is no NAME=VALUE of a setting"),
+        ("roles.engineer.temperature=9", "rolecall.roles.engineer: Input should be less than or equal to 2"),
         ("tests.run=perhaps", "rolecall.tests.run: Input should be a valid boolean"),
         ("tests.timeoutSeconds=-1", "rolecall.tests.timeoutSeconds: Input should be greater than 0"),
     ],

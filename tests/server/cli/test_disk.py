@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from rolecall_server.cli.disk import write_accepted
+from rolecall_server.cli import disk
+from rolecall_server.cli.disk import take_back, write_accepted
 from rolecall_server.errors import FileRefused, HunkStale
+from rolecall_server.review.changes import changes_of
 from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.review.proposal import HunkState, Proposal
 from rolecall_server.review.shelf import Reviewed, load_proposal, save_proposal
 from rolecall_server.store import Store, open_store
+from rolecall_server.store.landings import add_landings
 from rolecall_server.workspace import TextFile, Workspace
 
 
@@ -70,17 +75,15 @@ def test_one_read_only_file_keeps_all_from_being_written(root: Path, store: Stor
     assert (root / "a.py").read_text() == "x = 1\n"
 
 
-def test_a_file_that_cannot_be_written_leaves_those_before_it_accepted_and_itself_pending(
-    root: Path, store: Store
-) -> None:
+def test_a_file_that_cannot_be_written_brings_back_those_that_were_written_before_it(root: Path, store: Store) -> None:
     reviewed = propose(store, root, {"a.py": ("x = 1\n", "x = 2\n"), "taken/b.py": (None, "y = 1\n")})
     (root / "taken").write_text("a file, not a folder\n")
     with pytest.raises(FileRefused, match=r"taken/b\.py cannot be written") as told:
         write_accepted(store, Workspace(root), reviewed, ["h1", "h2"])
     assert told.value.next_step
-    assert (root / "a.py").read_text() == "x = 2\n"
+    assert (root / "a.py").read_text() == "x = 1\n"
     states = load_proposal(store, reviewed.proposal.id).states
-    assert states == {"h1": HunkState.ACCEPTED, "h2": HunkState.PENDING}
+    assert states == {"h1": HunkState.PENDING, "h2": HunkState.PENDING}
 
 
 def test_a_file_that_was_deleted_meanwhile_does_not_come_back(root: Path, store: Store) -> None:
@@ -106,3 +109,63 @@ def test_a_path_that_leads_out_is_refused(root: Path, store: Store, path: str) -
     with pytest.raises(FileRefused):
         write_accepted(store, Workspace(root), reviewed, ["h1"])
     assert not (root.parent / "out.py").exists()
+
+
+def test_two_files_do_not_become_one(root: Path, store: Store) -> None:
+    for name in ("a.py", "b.py"):
+        (root / name).write_text("x = 1\n")
+    (change,) = changes_of(Workspace(root), {"a.py": None, "c.py": "x = 1\n"}, {"a.py": "c.py"})
+    twice = (change, replace(change, path="b.py", hunks=tuple(replace(hunk, id="h9") for hunk in change.hunks)))
+    proposal_id = store.reserve_proposal(store.add_run(root, "engineer", "", ""))
+    save_proposal(store, Proposal(proposal_id, "r1", "Engineer", "t", "", "", twice, Evidence(ran=False)))
+    reviewed = load_proposal(store, proposal_id)
+    with pytest.raises(FileRefused, match=r"Two files of the proposal would become c\.py"):
+        write_accepted(store, Workspace(root), reviewed, [hunk.id for _, hunk in reviewed.proposal.hunks()])
+    assert sorted(path.name for path in root.iterdir()) == ["a.py", "b.py"]
+
+
+def propose_files(store: Store, root: Path, files: dict[str, str | None]) -> Reviewed:
+    """A stored proposal of what *files* shall hold, or that they go."""
+    proposal_id = store.reserve_proposal(store.add_run(root, "engineer", "", ""))
+    changes = changes_of(Workspace(root), files, {})
+    save_proposal(store, Proposal(proposal_id, "r1", "Engineer", "t", "", "", changes, Evidence(ran=False)))
+    return load_proposal(store, proposal_id)
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o644])
+def test_a_deleted_program_that_comes_back_can_be_run_again(root: Path, store: Store, mode: int) -> None:
+    (root / "run.sh").write_text("echo hello\n")
+    (root / "run.sh").chmod(mode)
+    reviewed = propose_files(store, root, {"run.sh": None})
+    write_accepted(store, Workspace(root), reviewed, ["h1"])
+    assert not (root / "run.sh").exists()
+    take_back(store, Workspace(root), load_proposal(store, reviewed.proposal.id), ["h1"])
+    assert (root / "run.sh").read_text() == "echo hello\n"
+    assert bool((root / "run.sh").stat().st_mode & 0o100) is (mode == 0o755)
+
+
+def test_a_deleted_program_that_is_put_back_because_another_file_failed_is_as_it_was(root: Path, store: Store) -> None:
+    (root / "run.sh").write_text("echo hello\n")
+    (root / "run.sh").chmod(0o700)
+    reviewed = propose_files(store, root, {"run.sh": None, "taken/b.py": "y = 1\n"})
+    (root / "taken").write_text("a file, not a folder\n")
+    with pytest.raises(FileRefused):
+        write_accepted(store, Workspace(root), reviewed, ["h1", "h2"])
+    assert (root / "run.sh").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_file_that_somebody_saves_between_the_plan_and_its_write_keeps_what_was_saved(
+    root: Path, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reviewed = propose(store, root, {"a.py": ("x = 1\n", "x = 2\n"), "b.py": ("y = 1\n", "y = 2\n")})
+
+    def save_meanwhile(*arguments: Any) -> Any:
+        (root / "b.py").write_text("y = 1\nsaved = True\n")
+        return add_landings(*arguments)
+
+    monkeypatch.setattr(disk, "add_landings", save_meanwhile)
+    with pytest.raises(FileRefused, match=r"b\.py was changed just now"):
+        write_accepted(store, Workspace(root), reviewed, ["h1", "h2"])
+    assert (root / "a.py").read_text() == "x = 1\n"
+    assert (root / "b.py").read_text() == "y = 1\nsaved = True\n"
+    assert not load_proposal(store, reviewed.proposal.id).accepted

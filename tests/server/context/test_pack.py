@@ -12,9 +12,10 @@ from hypothesis import strategies as st
 
 from rolecall_analysis import Index
 from rolecall_server.context import ContextPack, Focus, View, pack, render
+from rolecall_server.context.manifest import manifest_of, read_manifest, render_manifest
 from rolecall_server.errors import FileRefused, RequestRefused
 from rolecall_server.model import estimate_tokens
-from rolecall_server.workspace import Workspace
+from rolecall_server.workspace import Workspace, sha256
 from support.fixture import parse_fixture
 
 SHOP = '''
@@ -98,6 +99,36 @@ def test_a_file_is_shown_with_its_tests_what_it_uses_and_who_calls_it(view: View
     }
 
 
+def test_callers_are_shown_once_each_and_two_of_each_function(tmp_path: Path) -> None:
+    callers = "".join(
+        f"""
+    #- shop/use_{n}.py
+    from shop.price import total, rest
+
+    def use():
+        first = total([{n}])
+        return total([first])
+
+    rest({n})
+    rest({n + 1})
+    """
+        for n in range(4)
+    )
+    text = f"""
+    #- shop/price.py
+    def total(items):
+        return sum(items)
+
+    def rest(n):
+        return n
+{callers}"""
+    view = view_of(tmp_path, text)
+    shop = shown(pack(view, Focus("shop/price.py"), AMPLE))
+    assert sorted(shop.values()) == ["calls rest", "calls rest", "calls total", "calls total", "the file to work on"]
+    one = shown(pack(view, Focus("shop/price.py", symbol="total"), AMPLE))
+    assert list(one.values()).count("calls total") == 4
+
+
 def test_what_is_used_is_shown_by_its_signature_and_first_sentence_alone(view: View) -> None:
     items = {item.path: item for item in pack(view, Focus("shop/price.py"), AMPLE).items}
     assert items["shop/money.py"].text == 'def round_up(amount, digits=2)\n    """The amount, rounded up."""'
@@ -148,9 +179,11 @@ def test_a_brief_finds_what_is_typed_and_not_saved(tmp_path: Path) -> None:
     assert [item.text for item in pack(view, Focus("", brief="invoice"), AMPLE).items] == ["invoice = 1\n"]
 
 
-def test_a_file_that_no_model_can_read_is_passed_over(tmp_path: Path) -> None:
+def test_a_file_that_no_model_can_read_is_passed_over_and_it_is_said(tmp_path: Path) -> None:
     (tmp_path / "latin.py").write_bytes(b"mail = '\xe9'\n")
-    assert "latin.py" not in found_by("mail", view_of(tmp_path, MAIL))
+    found = pack(view_of(tmp_path, MAIL), Focus("", brief="mail"), AMPLE)
+    assert "latin.py" not in {item.path for item in found.items}
+    assert ("latin.py", "latin.py is not UTF-8 (byte 8).") in {(one.path, one.why) for one in found.left_out}
 
 
 def test_a_brief_finds_what_commits_described_alike_have_changed(tmp_path: Path) -> None:
@@ -162,11 +195,21 @@ def test_a_brief_finds_what_commits_described_alike_have_changed(tmp_path: Path)
     assert found_by("markup is escaped twice", view) == ["page.py"]
 
 
-def test_the_best_four_are_shown_whole_and_others_by_an_outline(tmp_path: Path) -> None:
-    files = "".join(f"    #- order{i}.py\n    def order{i}(): return 'order'\n" for i in range(6))
+def test_the_best_four_are_shown_whole_of_others_the_functions_meant_and_an_outline(tmp_path: Path) -> None:
+    one = "    def order{i}(): return 'order'\n\n    def unlike{i}(): return 1\n"
+    files = "".join(f"    #- order{i}.py\n" + one.format(i=i) for i in range(6))
     items = pack(view_of(tmp_path, files), Focus("", brief="order"), AMPLE).items
-    assert [item.zoom for item in items] == ["file"] * 4 + ["signature"] * 2
-    assert {item.path for item in items} == {f"order{i}.py" for i in range(6)}
+    assert [item.zoom for item in items[:4]] == ["file"] * 4
+    bodies = [item.text for item in items if item.zoom == "body"]
+    assert sorted(bodies[:2]) == ["def order4(): return 'order'\n", "def order5(): return 'order'\n"]
+    assert {item.path for item in items if item.zoom == "signature"} == {"order4.py", "order5.py"}
+
+
+def test_of_a_file_too_long_to_show_whole_a_brief_finds_the_functions(tmp_path: Path) -> None:
+    filler = "".join(f"    def f{i}(): return {i}\n" for i in range(600))
+    text = f"    #- big.py\n{filler}    def refund(order):\n        return -order\n"
+    items = pack(view_of(tmp_path, text), Focus("", brief="refund an order"), 4000).items
+    assert (items[0].zoom, items[0].text) == ("body", "def refund(order):\n    return -order\n")
 
 
 def test_a_file_too_large_for_the_budget_falls_back_to_the_symbol_and_an_outline(tmp_path: Path) -> None:
@@ -234,3 +277,37 @@ def test_a_fence_in_a_file_does_not_end_the_fence_around_it(tmp_path: Path) -> N
     text = render(pack(view, Focus("a.py"), AMPLE))
     assert text.startswith("## a.py (the file to work on)\n`````\n")
     assert text.rstrip().endswith("\n`````")
+
+
+@pytest.mark.parametrize("name", [".aiignore", ".rolecallignore"])
+def test_a_file_that_the_repository_keeps_from_models_is_shown_nowhere(tmp_path: Path, name: str) -> None:
+    view = view_of(tmp_path, SHOP)
+    (tmp_path / name).write_text("# ours\nshop/money.py\ntests/\n")
+    shown = {item.path for item in pack(view, Focus("shop/price.py", test_path="tests/test_price.py"), AMPLE).items}
+    assert shown == {"shop/price.py", "shop/cart.py"}
+    with pytest.raises(FileRefused, match=f"{name} keeps shop/money.py from any model"):
+        pack(view, Focus("shop/money.py"), AMPLE)
+
+
+def test_the_manifest_names_every_item_with_its_reason_and_says_why_others_are_not_there(view: View) -> None:
+    (view.workspace.root / ".aiignore").write_text("shop/money.py\n")
+    whole = pack(view, Focus("shop/price.py"), AMPLE)
+    small = pack(view, Focus("shop/price.py"), sum(item.tokens for item in whole.items) - 1)
+    page = "\n".join(render_manifest(manifest_of("Engineer", small)))
+    shown, _, left_out = page.partition("Left out:")
+    for item in small.items:
+        assert f"| {item.zoom} | {item.tokens} | {item.reason} | {sha256(item.text)[:12]} |" in shown
+    assert ".aiignore keeps shop/money.py from any model." in left_out
+    assert "there was no room for it" in left_out
+    assert {entry.path for entry in manifest_of("Engineer", small).left_out} == {
+        "shop/money.py",
+        "tests/test_basket.py",
+    }
+
+
+def test_a_manifest_of_an_earlier_version_is_read(view: View) -> None:
+    stored = (
+        '{"role": "Engineer", "budget_tokens": 9, "shown": [], "left_out": [{"path": "a.py", "reason": "calls f", '
+        '"zoom": "body", "first_line": 3, "tokens": 7, "sha256": "00"}]}'
+    )
+    assert "| a.py:3 | body | 7 | calls f | there was no room for it |" in render_manifest(read_manifest(stored))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import pytest
 
 from rolecall_server.craft.attempts import MAX_REPAIRS, Outcome, Work, prose_of, work_out
 from rolecall_server.errors import ConnectionFailed, NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage
+from rolecall_server.review.evidence import Finding, Place
 from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
 from support.edits import block
 from support.scripted_model import ScriptedModel
@@ -45,11 +47,13 @@ def work(
     refusal: Callable[[str], str | None] = lambda path: None,
     run: Callable[[Mapping[str, str]], TestRun | NotRun] = run_tests,
     before: TestRun | NotRun | None = None,
+    moves_files: bool = False,
 ) -> Work:
-    async def try_out(changed: Mapping[str, str]) -> TestRun | NotRun:
-        return run(changed)
+    async def try_out(changed: Mapping[str, str | None]) -> TestRun | NotRun:
+        return run({path: text for path, text in changed.items() if text is not None})
 
-    return Work((ChatMessage("user", "Do it."),), files.get, refusal, try_out, lambda: before, "Mend it.")
+    opening = (ChatMessage("user", "Do it."),)
+    return Work(opening, files.get, refusal, try_out, lambda: before, "Mend it.", moves_files=moves_files)
 
 
 async def outcome_of(model: ScriptedModel, job: Work | None = None) -> Outcome:
@@ -98,14 +102,15 @@ async def test_after_three_repairs_the_attempt_that_failed_least_is_the_result()
     outcome = await outcome_of(ScriptedModel(replies))
     assert len(replies) == 1 + MAX_REPAIRS
     assert outcome.attempt.files == {NEW: check_file(a=True, b=True, c=False)}
-    assert (outcome.attempt.n_new_failures, outcome.repairs) == (1, 3)
+    assert (len(outcome.attempt.failures), outcome.repairs) == (1, 3)
 
 
 async def test_a_repair_that_only_takes_tests_away_counts_as_better_than_a_failing_one() -> None:
     replies = [block(NEW, "", check_file(a=True, b=False)), block(NEW, "\n\n" + check_file(b=False), "")]
     outcome = await outcome_of(ScriptedModel(replies))
     assert outcome.attempt.works
-    assert [test.test_id for test in run_tests(outcome.attempt.files).passed] == ["test_price.py::test_a"]
+    passed = run_tests({NEW: outcome.attempt.files[NEW] or ""}).passed
+    assert [test.test_id for test in passed] == ["test_price.py::test_a"]
 
 
 async def test_each_repair_builds_on_the_latest_attempt_not_on_the_best() -> None:
@@ -118,7 +123,7 @@ async def test_each_repair_builds_on_the_latest_attempt_not_on_the_best() -> Non
 async def test_a_repair_that_changes_nothing_ends_the_loop() -> None:
     model = ScriptedModel([block(NEW, "", check_file(a=False)), block(NEW, check_file(a=False), check_file(a=False))])
     outcome = await outcome_of(model)
-    assert outcome.attempt.n_new_failures == 1
+    assert len(outcome.attempt.failures) == 1
     assert len(model.asked) == 2
 
 
@@ -247,7 +252,7 @@ async def test_a_model_that_fails_while_it_corrects_a_block_leaves_the_blocks_th
     wrong = block("price.py", "    return max(items)\n", "    return 0\n")
     outcome = await outcome_of(ScriptedModel([block(NEW, "", check_file(a=False)) + wrong, GONE]))
     assert outcome.attempt.files == {NEW: check_file(a=False)}
-    assert outcome.attempt.n_new_failures == 1, "it was run all the same"
+    assert len(outcome.attempt.failures) == 1, "it was run all the same"
     assert outcome.interrupted is GONE
     assert outcome.problems[0].startswith("An edit of price.py was left out")
 
@@ -293,3 +298,113 @@ def test_a_long_rationale_is_cut_between_words() -> None:
 def test_every_error_the_loop_raises_says_who_acts_next() -> None:
     assert issubclass(NoUsableEdit, RolecallError)
     assert NoUsableEdit("x").next_step.endswith(".")
+
+
+TOTAL_IS_GONE = Finding(
+    "missing symbol", "price.py", 0, "'total' is gone, and still used in one place.", (Place("shop.py", 3, "total()"),)
+)
+
+
+def finds_while(
+    text: str, finding: Finding = TOTAL_IS_GONE
+) -> Callable[[Mapping[str, str | None]], tuple[Finding, ...]]:
+    """A check that finds fault with a change as long as it has *text* somewhere."""
+    return lambda files: (finding,) if any(text in (each or "") for each in files.values()) else ()
+
+
+async def test_what_the_graph_finds_broken_is_repaired_once_with_the_places() -> None:
+    model = ScriptedModel([block(NEW, "", check_file(a=True)), block(NEW, "", check_file(b=True))])
+    outcome = await outcome_of(model, replace(work(), check=finds_while("test_a")))
+    assert "price.py, line 1: 'total' is gone, and still used in one place." in model.last_words[1]
+    assert "    shop.py, line 4: total()" in model.last_words[1]
+    assert outcome.repairs == 1
+
+
+async def test_what_stays_broken_after_one_repair_is_shown_with_the_proposal() -> None:
+    model = ScriptedModel([block(NEW, "", check_file(a=True)), block("notes.md", "# Notes\n", "# More\n")])
+    outcome = await outcome_of(model, replace(work(), check=finds_while("test_a")))
+    assert (outcome.repairs, outcome.attempt.findings) == (1, (TOTAL_IS_GONE,))
+
+
+async def test_what_is_only_possible_is_not_asked_about() -> None:
+    perhaps = replace(TOTAL_IS_GONE, certain=False)
+    model = ScriptedModel([block(NEW, "", check_file(a=True))])
+    outcome = await outcome_of(model, replace(work(), check=finds_while("test_a", perhaps)))
+    assert (outcome.repairs, outcome.attempt.findings) == (0, (perhaps,))
+
+
+async def test_findings_are_told_along_with_failing_tests() -> None:
+    model = ScriptedModel([block(NEW, "", check_file(a=False)), change("a", True)])
+    await outcome_of(model, replace(work(), check=finds_while("test_a")))
+    assert "Mend it." in model.last_words[1]
+    assert "'total' is gone" in model.last_words[1]
+
+
+async def test_wrong_indentation_is_a_change_that_does_not_parse() -> None:
+    model = ScriptedModel([block(NEW, "", "def test_a():\nassert 1\n"), block(NEW, "assert 1\n", "    assert 1\n")])
+    outcome = await outcome_of(model)
+    assert "test_price.py, line 2: Expected an indented block" in model.last_words[1]
+    assert outcome.attempt.works
+
+
+# Files as a whole
+
+
+async def test_a_file_is_deleted_and_another_moved_where_the_role_may() -> None:
+    model = ScriptedModel(["I tidy up.\n\nDELETE FILE: notes.md\nRENAME FILE: price.py -> cost.py\n"])
+    outcome = await outcome_of(model, work(moves_files=True))
+    assert outcome.rationale == "I tidy up."
+    assert outcome.attempt.files == {"notes.md": None, "price.py": None, "cost.py": FILES["price.py"]}
+    assert outcome.attempt.renames == {"price.py": "cost.py"}
+
+
+async def test_a_role_that_may_not_is_told_and_nothing_moves() -> None:
+    replies = ["DELETE FILE: notes.md\nRENAME FILE: price.py -> cost.py\n", block(NEW, "", check_file(a=True))]
+    model = ScriptedModel(replies)
+    outcome = await outcome_of(model)
+    assert "notes.md has to stay where it is." in model.last_words[1]
+    assert outcome.attempt.files == {NEW: check_file(a=True)}
+    assert not outcome.attempt.renames
+
+
+async def test_a_rename_to_a_path_the_role_may_not_touch_leaves_the_file_where_it_is() -> None:
+    replies = ["RENAME FILE: price.py -> cost.py\n", block(NEW, "", check_file(a=True))]
+    model = ScriptedModel(replies)
+    outcome = await outcome_of(model, work(moves_files=True, refusal=lambda path: "no" if path == "cost.py" else None))
+    assert outcome.attempt.files == {NEW: check_file(a=True)}
+
+
+async def test_a_repair_edits_what_was_renamed_before() -> None:
+    renamed = "RENAME FILE: price.py -> cost.py\n" + block(NEW, "", check_file(a=False))
+    model = ScriptedModel([renamed, change("a", True) + block("cost.py", "def total(items):\n", "def total(all):\n")])
+    outcome = await outcome_of(model, work(moves_files=True))
+    assert outcome.attempt.renames == {"price.py": "cost.py"}
+    assert outcome.attempt.files["cost.py"] == FILES["price.py"].replace("(items):", "(all):")
+
+
+async def test_a_repair_that_says_again_what_goes_and_what_moves_is_understood() -> None:
+    moves = "DELETE FILE: notes.md\nRENAME FILE: price.py -> cost.py\n"
+    model = ScriptedModel([moves + block(NEW, "", check_file(a=False)), moves + change("a", True)])
+    outcome = await outcome_of(model, work(moves_files=True))
+    assert not outcome.problems
+    assert len(model.last_words) == 2, "nothing was asked again"
+    assert outcome.attempt.files["notes.md"] is None
+    assert outcome.attempt.renames == {"price.py": "cost.py"}
+    assert outcome.attempt.files[NEW] == check_file(a=True)
+
+
+async def test_a_repair_that_names_a_file_as_it_was_called_before_is_told_its_new_name() -> None:
+    renamed = "RENAME FILE: price.py -> cost.py\n" + block(NEW, "", check_file(a=False))
+    wrong = change("a", True) + block("price.py", "def total(items):\n", "def total(all):\n")
+    model = ScriptedModel([renamed, wrong, block("cost.py", "def total(items):\n", "def total(all):\n")])
+    outcome = await outcome_of(model, work(moves_files=True))
+    assert "price.py is cost.py by now; name it so." in model.last_words[2]
+    assert outcome.attempt.files["cost.py"] == FILES["price.py"].replace("(items):", "(all):")
+
+
+async def test_a_file_that_was_broken_before_may_be_moved_as_it_is() -> None:
+    model = ScriptedModel(["RENAME FILE: broken.py -> sound.py\n"])
+    outcome = await outcome_of(
+        model, work(files={"broken.py": "def f(:\n"}, run=lambda files: TestRun("ran"), moves_files=True)
+    )
+    assert outcome.attempt.works

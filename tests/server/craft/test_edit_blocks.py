@@ -19,6 +19,11 @@ def edited(reply: str, files: dict[str, str] = FILES) -> Edited:
     return apply_edit_blocks(parse_edit_blocks(reply), files.get)
 
 
+def price(reply: str) -> str:
+    """The text that `shop/price.py` has after *reply*."""
+    return edited(reply).files["shop/price.py"] or ""
+
+
 def test_a_block_replaces_the_lines_it_names() -> None:
     result = edited(
         "I sum exactly.\n\n" + block("shop/price.py", "    return sum(items)\n", "    return math.fsum(items)\n")
@@ -54,7 +59,7 @@ def test_blocks_apply_in_order_each_on_the_result_of_the_one_before() -> None:
 )
 def test_the_path_is_read_however_it_is_dressed_up(heading: str) -> None:
     reply = f"{heading}\n<<<<<<< SEARCH\n    return 0\n=======\n    return 1\n>>>>>>> REPLACE\n```\n"
-    assert edited(reply).files["shop/price.py"].endswith("return 1\n")
+    assert price(reply).endswith("return 1\n")
 
 
 def test_a_block_without_a_path_belongs_to_the_file_of_the_one_before() -> None:
@@ -62,19 +67,15 @@ def test_a_block_without_a_path_belongs_to_the_file_of_the_one_before() -> None:
         block("shop/price.py", "import math\n", "import cmath\n")
         + "<<<<<<< SEARCH\n    return 0\n=======\n    return 1\n>>>>>>> REPLACE\n"
     )
-    assert edited(reply).files["shop/price.py"].endswith("return 1\n")
+    assert price(reply).endswith("return 1\n")
 
 
 def test_trailing_space_and_another_indentation_are_tolerated() -> None:
-    assert (
-        edited(block("shop/price.py", "    return 0   \n", "    return 1\n"))
-        .files["shop/price.py"]
-        .endswith("    return 1\n")
-    )
+    assert price(block("shop/price.py", "    return 0   \n", "    return 1\n")).endswith("    return 1\n")
     shifted = edited(block("shop/price.py", "def tax(items):\n  return 0\n", "")).problems
     assert shifted, "lines that differ by unequal indentation are not the same lines"
-    dedented = edited(block("shop/price.py", "return sum(items)\n", "if items:\n    return 1\nreturn 0\n"))
-    assert "    if items:\n        return 1\n    return 0\n" in dedented.files["shop/price.py"]
+    dedented = price(block("shop/price.py", "return sum(items)\n", "if items:\n    return 1\nreturn 0\n"))
+    assert "    if items:\n        return 1\n    return 0\n" in dedented
 
 
 def test_a_search_that_matches_twice_is_refused_with_the_places() -> None:
@@ -115,3 +116,66 @@ def test_prose_without_blocks_is_no_edit() -> None:
 @given(st.text(alphabet=st.sampled_from("<>=# SEARCHREPLACEFIL:\n`x.py"), max_size=300))
 def test_no_reply_breaks_the_parser(reply: str) -> None:
     edited(reply, {"x.py": "x = 1\n"})
+
+
+# Files as a whole
+
+
+def test_a_file_is_deleted_by_a_line_of_its_own() -> None:
+    result = edited("It has no use.\n\nDELETE FILE: shop/price.py\n")
+    assert (result.files, result.renames, result.problems) == ({"shop/price.py": None}, {}, ())
+
+
+@pytest.mark.parametrize("arrow", ["->", "=>", "→"])
+def test_a_renamed_file_is_edited_under_its_new_name(arrow: str) -> None:
+    result = edited(
+        f"RENAME FILE: shop/price.py {arrow} `shop/cost.py`\n\n"
+        + block("shop/cost.py", "import math\n", "import cmath\n")
+    )
+    text = FILES["shop/price.py"].replace("import math", "import cmath")
+    assert result.files == {"shop/price.py": None, "shop/cost.py": text}
+    assert result.renames == {"shop/price.py": "shop/cost.py"}
+
+
+def test_a_block_below_a_rename_without_a_path_belongs_to_the_new_name() -> None:
+    reply = "RENAME FILE: shop/price.py -> shop/cost.py\n<<<<<<< SEARCH\nimport math\n=======\n>>>>>>> REPLACE\n"
+    assert edited(reply).files["shop/cost.py"] == FILES["shop/price.py"].removeprefix("import math\n")
+
+
+def test_an_edit_under_the_old_name_is_told_the_new_one() -> None:
+    reply = "RENAME FILE: shop/price.py -> shop/cost.py\n" + block("shop/price.py", "import math\n", "")
+    (problem,) = edited(reply).problems
+    assert problem.reason == "shop/price.py is shop/cost.py by now; name it so."
+
+
+def test_a_rename_of_a_rename_is_one() -> None:
+    result = edited("RENAME FILE: shop/price.py -> a.py\nRENAME FILE: a.py -> b.py\n")
+    assert result.renames == {"shop/price.py": "b.py"}
+    assert result.files == {"shop/price.py": None, "a.py": None, "b.py": FILES["shop/price.py"]}
+
+
+def test_a_file_that_is_renamed_and_deleted_is_gone() -> None:
+    result = edited("RENAME FILE: shop/price.py -> a.py\nDELETE FILE: a.py\n")
+    assert (result.files, result.renames) == ({"shop/price.py": None, "a.py": None}, {})
+
+
+@pytest.mark.parametrize(
+    ("reply", "why"),
+    [
+        ("DELETE FILE: nowhere.py", "nowhere.py does not exist, so it cannot be deleted."),
+        ("RENAME FILE: nowhere.py -> a.py", "nowhere.py does not exist, so it cannot be renamed."),
+        (
+            "RENAME FILE: shop/price.py -> docs/notes.rst",
+            "docs/notes.rst exists, so shop/price.py cannot get its name.",
+        ),
+    ],
+)
+def test_what_cannot_be_moved_is_a_problem_and_changes_nothing(reply: str, why: str) -> None:
+    result = edited(reply)
+    assert [problem.reason for problem in result.problems] == [why]
+    assert not result.files
+
+
+def test_such_a_line_inside_a_block_is_text() -> None:
+    result = edited(block("shop/new.py", "", "DELETE FILE: shop/price.py\n"))
+    assert result.files == {"shop/new.py": "DELETE FILE: shop/price.py\n"}

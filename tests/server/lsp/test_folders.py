@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -149,3 +150,14 @@ async def test_closing_the_session_ends_a_scan_that_is_under_way(tmp_path: Path)
     assert told[-1] is None
     assert len(folder.index.snapshot().files) < 600
     assert workers.process_ids() == ()
+
+
+async def test_the_collector_of_garbage_passes_by_a_large_graph_that_stands(tmp_path: Path) -> None:
+    root = write_modules(tmp_path / "root", 600).resolve()
+    n_before = gc.get_freeze_count()
+    try:
+        async with opened(root, tmp_path) as (session, folder):
+            await current_snapshot(session, folder)
+            assert gc.get_freeze_count() > n_before
+    finally:
+        gc.unfreeze()

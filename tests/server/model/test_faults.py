@@ -6,6 +6,8 @@ import asyncio
 import json
 import re
 import socket
+import ssl
+import subprocess
 import traceback
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -28,6 +30,7 @@ from hypothesis.strategies import (
 
 from rolecall_server.errors import (
     ConnectionFailed,
+    ContextOverflow,
     DeadlinePassed,
     KeyRefused,
     ProviderUnavailable,
@@ -35,6 +38,7 @@ from rolecall_server.errors import (
     ReplyCut,
     ReplyMalformed,
     ReplyRefused,
+    ReplyRepeats,
     RequestRefused,
     RolecallError,
     UnknownModel,
@@ -48,14 +52,17 @@ from support.chat_server import (
     ChatServer,
     Turn,
     breaks_off,
+    calls_tools,
     ends_without_finish,
     fails,
     floods,
     floods_one_line,
     hangs,
     pings,
+    repeats,
     says,
     sends_body,
+    sends_bytes,
     sends_lines,
     stalls_after,
 )
@@ -92,7 +99,8 @@ class Fault:
     tells: str
     """A pattern in the whole text."""
     n_calls: int = 1
-    timeout_s: float = 5.0
+    timeout_s: float = 30.0
+    """Far more than a fault takes, but for those that only a deadline ends."""
 
     @property
     def name(self) -> str:
@@ -118,8 +126,8 @@ FAULTS = [
     Fault(fails(404, "no such thing"), UnknownModel, "no such thing.*ROLECALL_MODEL"),
     Fault(fails(400, "x is not a valid model ID"), UnknownModel, "not a valid model"),
     Fault(fails(400, "gone", "model_not_found"), UnknownModel, "gone"),
-    Fault(fails(400, "at most 4096 tokens", "context_length_exceeded"), RequestRefused, "4096.*contextTokens"),
-    Fault(fails(413, "large"), RequestRefused, "too long.*contextTokens"),
+    Fault(fails(400, "at most 4096 tokens", "context_length_exceeded"), ContextOverflow, "4096.*contextTokens"),
+    Fault(fails(413, "large"), ContextOverflow, "too long.*contextTokens"),
     Fault(fails(422, "temperature is odd"), RequestRefused, "temperature is odd"),
     Fault(fails(400, "not that", "content_filter"), ReplyRefused, "not that"),
     # not now
@@ -156,8 +164,17 @@ FAULTS = [
     Fault(says(""), ReplyMalformed, "without any text.*stop"),
     Fault(says(" \n"), ReplyMalformed, "without any text"),
     Fault(says("", finish_reason="tool_calls"), ReplyMalformed, "tool_calls"),
-    Fault(floods(), ReplyMalformed, "more than 4,000,000 characters"),
-    Fault(floods_one_line(), ReplyMalformed, "more than 64,000,000 bytes", timeout_s=30),
+    Fault(floods(), ReplyRepeats, "same over and over"),
+    Fault(floods(3_000), ReplyMalformed, "more than 4,000,000 characters"),
+    Fault(repeats("\n"), ReplyRepeats, "same over and over.*temperature"),
+    Fault(repeats("the next line, and "), ReplyRepeats, "same over and over"),
+    Fault(calls_tools(*[("read", "{}")] * 200), ReplyMalformed, "more than 128 tools"),
+    # in another encoding
+    Fault(sends_bytes("data: caf\xe9\n\n".encode("latin-1")), ReplyMalformed, "cannot be read"),
+    Fault(sends_bytes('{"choices": []}'.encode("utf-16"), "application/json"), ReplyMalformed, "cannot be read"),
+    Fault(sends_bytes(b"not gzip", content_encoding="gzip"), ReplyMalformed, "cannot be read"),
+    Fault(sends_bytes(bytes(range(256)) * 40, "application/octet-stream"), ReplyMalformed, "no chat|cannot be read"),
+    Fault(floods_one_line(), ReplyMalformed, "more than 64,000,000 bytes"),
     # not to the end
     Fault(ends_without_finish("hel"), ReplyCut, "after 3 characters.*ended before"),
     Fault(breaks_off("hello"), ReplyCut, "after 5 characters.*connection was lost"),
@@ -246,6 +263,28 @@ async def test_https_at_a_plain_port_is_told_as_a_failed_secure_connection() -> 
     assert isinstance(error, ConnectionFailed)
     assert "no secure connection" in error.what
     assert "http, not https" in error.next_step
+
+
+@pytest.fixture(scope="session")
+def self_signed(tmp_path_factory: pytest.TempPathFactory) -> ssl.SSLContext:
+    """A certificate that nobody vouches for."""
+    folder = tmp_path_factory.mktemp("certificate")
+    openssl = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "1"]
+    files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
+    subprocess.run([*openssl, *files], check=True, capture_output=True)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(folder / "certificate.pem", folder / "key.pem")
+    return context
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_told_with_how_to_trust_it(self_signed: ssl.SSLContext) -> None:
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0, ssl=self_signed)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        error = await failure_of(Endpoint(f"https://127.0.0.1:{port}/v1"))
+    assert isinstance(error, ConnectionFailed)
+    assert "no secure connection, " in error.what
+    assert re.search("certificate.*SSL_CERT_FILE", str(error))
 
 
 def test_a_host_that_never_accepts_a_connection_is_not_taken_for_a_slow_model() -> None:
@@ -349,7 +388,7 @@ def test_a_long_complaint_is_shortened() -> None:
         ({"message": "slow", "code": "rate_limit_exceeded"}, RateLimited),
         ({"message": "slow", "code": 429}, RateLimited),
         ({"message": "who", "code": "invalid_api_key"}, KeyRefused),
-        ({"message": "the request exceeds the available context size", "code": 400}, RequestRefused),
+        ({"message": "the request exceeds the available context size", "code": 400}, ContextOverflow),
         ({"message": "model is overloaded"}, ProviderUnavailable),
     ],
 )
@@ -363,9 +402,9 @@ def test_an_error_inside_a_stream_is_sorted_by_its_code(body: object, error: typ
         (400, 'model "qwen" not found, try pulling it first', UnknownModel),
         (400, "The model `gpt-x` does not exist or you do not have access to it.", UnknownModel),
         (400, "No models loaded. Please load a model first.", UnknownModel),
-        (400, "This model's maximum context length is 8192 tokens, however you requested 9000.", RequestRefused),
-        (400, "the request exceeds the available context size (4096 tokens)", RequestRefused),
-        (400, "prompt is too long: 210000 tokens", RequestRefused),
+        (400, "This model's maximum context length is 8192 tokens, however you requested 9000.", ContextOverflow),
+        (400, "the request exceeds the available context size (4096 tokens)", ContextOverflow),
+        (400, "prompt is too long: 210000 tokens", ContextOverflow),
         (400, "Unsupported value: 'temperature' does not support 0.2 with this model.", RequestRefused),
     ],
 )

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rolecall_server.errors import ReplyMalformed, UnknownModel
-from rolecall_server.model import ChatMessage
+from rolecall_server.model import ChatMessage, Wishes
 from rolecall_server.model.endpoint import Endpoint
 from rolecall_server.model.openai_chat import OpenAIChat
 from support.chat_server import (
@@ -85,7 +85,7 @@ async def test_pieces_are_told_as_they_come(connect: Connect) -> None:
         second_half.set()  # the server goes on only now
 
     with ChatServer(holds("first second", second_half)) as server:
-        reply = await connect(server).complete(CONVERSATION, on_text=on_text)
+        reply = await connect(server).complete(CONVERSATION, Wishes(on_text))
     assert pieces == ["first ", "second"]
     assert reply.text == "first second"
 
@@ -177,7 +177,7 @@ async def test_no_model_on_offer_is_told_with_how_to_name_one(connect: Connect, 
 async def test_cancelling_in_the_middle_of_a_reply_closes_the_stream(connect: Connect) -> None:
     with ChatServer(holds("never to be finished", threading.Event())) as server:
         started = asyncio.Event()
-        task = asyncio.create_task(connect(server).complete(CONVERSATION, on_text=lambda _: started.set()))
+        task = asyncio.create_task(connect(server).complete(CONVERSATION, Wishes(lambda _: started.set())))
         await started.wait()
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -202,7 +202,7 @@ async def test_an_error_of_the_listener_is_not_taken_for_the_endpoints(connect: 
         raise LookupError(piece)
 
     with ChatServer(says("word", n_pieces=1)) as server, pytest.raises(LookupError, match="word"):
-        await connect(server).complete(CONVERSATION, on_text=on_text)
+        await connect(server).complete(CONVERSATION, Wishes(on_text))
 
 
 async def test_one_client_serves_several_calls_at_once(connect: Connect) -> None:

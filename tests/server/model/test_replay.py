@@ -11,11 +11,10 @@ from hypothesis import given
 from hypothesis.strategies import builds, characters, integers, lists, none, sampled_from, text
 
 from rolecall_server.errors import FileRefused, ReplayMiss, ReplyCut
-from rolecall_server.model import ChatMessage, Recorder, ReplayModel, Reply
-from rolecall_server.model.client import OnText
+from rolecall_server.model import NO_WISHES, ChatMessage, Recorder, ReplayModel, Reply, Wishes
 from rolecall_server.model.endpoint import Endpoint
 from rolecall_server.model.openai_chat import OpenAIChat
-from rolecall_server.model.recording import Exchange, read_recording, write_sealed
+from rolecall_server.model.recording import ABOUT_THE_MACHINE, Exchange, read_recording, write_sealed
 from rolecall_server.model.replay import find_reply
 from support.chat_server import ChatServer, ends_without_finish, says
 
@@ -43,7 +42,7 @@ class Answers:
     def __init__(self, *texts: str) -> None:
         self._texts = list(texts)
 
-    async def complete(self, messages: Sequence[ChatMessage], *, on_text: OnText | None = None) -> Reply:
+    async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
         return replied(self._texts.pop(0))
 
     async def aclose(self) -> None:
@@ -70,7 +69,7 @@ async def test_what_an_endpoint_said_is_replayed_without_it(path: Path) -> None:
         assert recorder.label == f"scripted-model at {server.base_url}"
         await recorder.aclose()
     pieces: list[str] = []
-    replayed = await ReplayModel(path).complete([SYSTEM, TASK], on_text=pieces.append)
+    replayed = await ReplayModel(path).complete([SYSTEM, TASK], Wishes(pieces.append))
     assert replayed == recorded == Reply("def test_add(): ...", "scripted-model", 30, 6)
     assert "".join(pieces) == replayed.text
 
@@ -215,5 +214,24 @@ async def test_a_sealed_recording_answers_the_same_conversation_without_showing_
     assert "return a + b" not in sealed.read_text(encoding="utf-8")
     assert sealed.read_text(encoding="utf-8").count("\n") == 1
     assert (await ReplayModel(sealed).complete([SYSTEM, TASK])).text == "Tests."
-    with pytest.raises(ReplayMiss, match="It is sealed"):
-        await ReplayModel(sealed).complete([SYSTEM, user("Another task.")])
+    for asked, differs in (
+        ([SYSTEM, user("Another task.")], "message 2 \\(user\\)"),
+        ([user("Another role."), TASK], "message 1 \\(user\\)"),
+        ([SYSTEM], "its length"),
+    ):
+        with pytest.raises(ReplayMiss, match=f"It is sealed.*nearest recorded opening differs: {differs}\\."):
+            await ReplayModel(sealed).complete(asked)
+
+
+async def test_what_a_request_says_of_the_machine_makes_no_other_conversation_of_it(tmp_path: Path) -> None:
+    def asked(tools: str) -> list[ChatMessage]:
+        return [SYSTEM, user(f"Write tests.\n{ABOUT_THE_MACHINE}{tools}.\nThat is all.\n")]
+
+    open_one = await record(tmp_path / "open.jsonl", (asked("Python 3.11, pytest 9.2.0"), "Tests."))
+    sealed = tmp_path / "sealed.jsonl"
+    write_sealed(read_recording(tmp_path / "open.jsonl"), sealed)
+    elsewhere = asked("Python 3.14, unittest")
+    for replay in (open_one, ReplayModel(sealed)):
+        assert (await replay.complete(elsewhere)).text == "Tests."
+        with pytest.raises(ReplayMiss):
+            await replay.complete([SYSTEM, user("Write tests.\nThat is not all.\n")])

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolecall_server.errors import HunkStale
-from rolecall_server.review.acceptance import apply_edits, plan_acceptance
+from rolecall_server.review.acceptance import apply_edits, inverse_edit, plan_edit
 from rolecall_server.review.anchor import Anchor, Stale, locate, text_with
 from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.review.proposal import FileChange
@@ -56,7 +56,7 @@ def test_accepted_hunks_are_part_of_what_is_expected() -> None:
     change = proposal()
     current = text_with(change, {"h1"})
     places = locate(change, {"h1"}, current)
-    assert "h1" not in places
+    assert places["h1"] == Anchor(5, 6)
     assert all(isinstance(place, Anchor) for place in places.values())
 
 
@@ -82,7 +82,7 @@ def test_a_replaced_text_that_shares_blank_lines_only_holds_nothing() -> None:
 
 def test_planning_a_stale_hunk_says_why() -> None:
     with pytest.raises(HunkStale, match="changed since it was proposed"):
-        plan_acceptance(proposal(), (), ["h1"], BASE.replace("sum", "min"))
+        plan_edit(proposal(), (), BASE.replace("sum", "min"), bring_in=["h1"])
 
 
 def test_neighbouring_additions_keep_their_order_whichever_is_accepted_first() -> None:
@@ -93,7 +93,7 @@ def test_neighbouring_additions_keep_their_order_whichever_is_accepted_first() -
         order = random.Random(seed).sample(hunk_ids, 3)
         text, accepted = BASE, set[str]()
         for hunk_id in order:
-            text = plan_acceptance(change, accepted, [hunk_id], text).result
+            text = plan_edit(change, accepted, text, bring_in=[hunk_id]).result or ""
             accepted.add(hunk_id)
         assert text == BASE + added
 
@@ -116,12 +116,32 @@ def test_whatever_is_typed_elsewhere_survives_an_acceptance(base: str, proposed:
     current, accepted = "".join(lines), set[str]()
     for hunk in data.draw(st.permutations(change.hunks)):
         try:
-            edit = plan_acceptance(change, accepted, [hunk.id], current)
+            edit = plan_edit(change, accepted, current, bring_in=[hunk.id])
         except HunkStale:
             continue
+        assert edit.result is not None
         assert edit.result == apply_edits(current, edit.edits)
         typed = [line for line in current.splitlines() if line.startswith("typed_")]
         assert [line for line in edit.result.splitlines() if line.startswith("typed_")] == typed
         current, accepted = edit.result, accepted | {hunk.id}
     untouched = "".join(line for line in current.splitlines(keepends=True) if not line.startswith("typed_"))
     assert untouched == text_with(change, accepted)
+
+
+def test_a_stale_hunk_is_near_the_last_line_before_it_that_is_still_known() -> None:
+    edited = BASE.replace("    return sum(items)\n", "    n = 0\n    return n\n").replace(
+        "import math\n", "import math\n# new\n"
+    )
+    place = locate(proposal(), (), edited)["h1"]
+    assert isinstance(place, Stale)
+    assert edited.split("\n")[place.near] == "    n = 0"
+    assert locate(proposal(), (), "")["h1"] == Stale("The lines around it have changed since it was proposed.", 0)
+
+
+@given(TEXT, TEXT)
+def test_the_inverse_of_an_edit_gives_every_character_back(base: str, proposed: str) -> None:
+    for change in number_hunks([file_change("x.py", TextFile("x.py", base), proposed)]):
+        made = plan_edit(change, (), base, bring_in=[hunk.id for hunk in change.hunks])
+        back = inverse_edit(made)
+        assert (back.current, back.result) == (made.result, base)
+        assert apply_edits(back.current or "", back.edits) == base

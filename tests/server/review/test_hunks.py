@@ -7,7 +7,9 @@ from textwrap import dedent
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rolecall_analysis import Snapshot
 from rolecall_server.review.anchor import text_with
+from rolecall_server.review.dependents import link_hunks
 from rolecall_server.review.hunks import file_change, line_ending, number_hunks
 from rolecall_server.review.proposal import FileChange
 from rolecall_server.workspace import TextFile, split_lines
@@ -30,6 +32,11 @@ def change(base: str | None, proposed: str, path: str = "price.py") -> FileChang
     return numbered[0] if numbered else FileChange(path, base, "", ())
 
 
+def linked(base: str | None, proposed: str, path: str = "price.py") -> FileChange:
+    before = Snapshot() if base is None else Snapshot().with_changes({path: base})
+    return link_hunks([change(base, proposed, path)], before)[0]
+
+
 def ids(found: FileChange) -> set[str]:
     return {hunk.id for hunk in found.hunks}
 
@@ -38,48 +45,25 @@ def test_each_added_function_is_a_hunk_of_its_own() -> None:
     added = (
         "\n\ndef tax(price):\n    return price * 0.2\n\n\n# rounded up\ndef ceil(price):\n    return math.ceil(price)\n"
     )
-    found = change(PRICE, PRICE + added)
+    found = linked(PRICE, PRICE + added)
     assert [hunk.symbol for hunk in found.hunks] == ["tax", "ceil"]
     assert "".join(found.hunks[1].new_lines).startswith("\n\n# rounded up\ndef ceil")
 
 
 def test_a_change_inside_a_method_is_named_after_it() -> None:
     base = "class Cart:\n    def total(self):\n        return 1\n\n    def clear(self):\n        pass\n"
-    found = change(base, base.replace("return 1", "return 2"))
+    found = linked(base, base.replace("return 1", "return 2"))
     assert [(hunk.symbol, hunk.start, hunk.end) for hunk in found.hunks] == [("Cart.total", 2, 3)]
 
 
 def test_two_places_are_two_hunks() -> None:
-    found = change(PRICE, PRICE.replace("sum(items)", "math.fsum(items)").replace("0.9", "0.8"))
+    found = linked(PRICE, PRICE.replace("sum(items)", "math.fsum(items)").replace("0.9", "0.8"))
     assert [hunk.symbol for hunk in found.hunks] == ["total", "discount"]
     assert text_with(found, {"h2"}) == PRICE.replace("0.9", "0.8")
 
 
-def test_a_use_needs_the_import_it_comes_with() -> None:
-    proposed = PRICE.replace("import math\n", "import math\nfrom decimal import Decimal\n").replace(
-        "return price * 0.9", 'return price * Decimal("0.9")'
-    )
-    found = change(PRICE, proposed)
-    assert {hunk.id: hunk.needs for hunk in found.hunks} == {"h1": (), "h2": ("h1",)}
-
-
-def test_a_test_needs_the_function_it_tests_which_another_file_adds() -> None:
-    source = file_change("price.py", TextFile("price.py", PRICE), PRICE + "\n\ndef tax(price):\n    return price\n")
-    base = "import price\n\n\ndef test_total():\n    assert price.total([]) == 0\n"
-    added = (
-        "\n\ndef test_tax():\n    assert price.tax(1) == 1\n\n\ndef test_more():\n    assert price.total([1]) == 1\n"
-    )
-    tests = file_change("test_price.py", TextFile("test_price.py", base), base + added)
-    found = number_hunks([tests, source])
-    assert {hunk.symbol: hunk.needs for change in found for hunk in change.hunks} == {
-        "test_tax": ("h3",),
-        "test_more": (),
-        "tax": (),
-    }
-
-
 def test_a_new_file_is_cut_at_its_functions_and_they_need_its_imports() -> None:
-    found = change(
+    found = linked(
         None, "import pytest\n\n\ndef test_a():\n    pytest.fail()\n\n\ndef test_b():\n    assert 1\n", "test_x.py"
     )
     assert found.creates
@@ -95,7 +79,7 @@ def test_an_added_function_begins_with_its_own_first_line() -> None:
 
 def test_the_blank_lines_after_an_added_function_stay_with_it() -> None:
     base = "import math\n\n\ndef total():\n    return 1\n"
-    found = change(base, base.replace("def total", "def net():\n    return 0\n\n\ndef total"))
+    found = linked(base, base.replace("def total", "def net():\n    return 0\n\n\ndef total"))
     assert [hunk.symbol for hunk in found.hunks] == ["net"]
     assert "".join(found.hunks[0].new_lines).strip() == "def net():\n    return 0"
 
@@ -132,7 +116,7 @@ def test_accepting_all_hunks_gives_the_proposal_and_none_gives_the_base(
     assert text_with(found, ids(found)) == proposed.replace("\n", ending) or not old
     assert text_with(found, set()) == base
     some = data.draw(st.sets(st.sampled_from(sorted(ids(found))))) if found.hunks else set()
-    assert not old or all(line.endswith(ending) for line in split_lines(text_with(found, some)))
+    assert not old or all(line.endswith(ending) for line in split_lines(text_with(found, some) or ""))
 
 
 def test_dedent_is_not_confused_by_a_nested_function() -> None:
@@ -142,5 +126,5 @@ def test_dedent_is_not_confused_by_a_nested_function() -> None:
                 return 1
             return inner
         """)
-    found = change(base, base.replace("return 1", "return 2"))
+    found = linked(base, base.replace("return 1", "return 2"))
     assert [hunk.symbol for hunk in found.hunks] == ["outer.inner"]

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.sandbox import Interpreter, Shadow, TestRun, run_tests, shadow_workspace
+from rolecall_server.sandbox import Confinement, Interpreter, Shadow, TestRun, Unconfined, run_tests, shadow_workspace
+from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 
@@ -87,9 +88,24 @@ def lean(make_environment: Callable[..., Path], tmp_path_factory: pytest.TempPat
     return Interpreter(folder / "bin" / "python", "test")
 
 
+def walls(*, overlays: bool) -> Bubblewrap:
+    """bubblewrap as Debian installs it; a machine without it fails the test that starts it."""
+    return Bubblewrap(Path("/usr/bin/bwrap"), overlays, usual_limits())
+
+
+RUNGS = {"overlay": walls(overlays=True), "copy": walls(overlays=False), "no walls": Unconfined()}
+"""Every way in which tests are run."""
+
+
+@pytest.fixture(params=RUNGS)
+def confinement(request: pytest.FixtureRequest) -> Confinement:
+    """Each way in which tests are run, one after the other."""
+    return RUNGS[request.param]
+
+
 @pytest.fixture
-def run_in_copy(python: Interpreter) -> Callable[..., object]:
-    """Runs the tests of a workspace in a copy of it."""
+def run_in_shadow(python: Interpreter, confinement: Confinement) -> Callable[..., object]:
+    """Runs the tests of a workspace in a shadow of it."""
 
     async def run(
         workspace: Workspace,
@@ -99,8 +115,9 @@ def run_in_copy(python: Interpreter) -> Callable[..., object]:
         interpreter: Interpreter = python,
         proposal: Mapping[str, str | None] | None = None,
         timeout_s: float = DEADLINE_S,
+        confinement: Confinement = confinement,
     ) -> TestRun:
-        async with shadow_workspace(workspace) as shadow:
+        async with shadow_workspace(workspace, confinement) as shadow:
             assert isinstance(shadow, Shadow)
             shadow.write(proposal or {})
             return await run_tests(shadow, interpreter, targets, measure, timeout_s=timeout_s)

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from importlib import metadata
 from pathlib import Path
 
 import pytest
 
-from rolecall_server.sandbox import Interpreter, NotRun, find_interpreter
+from rolecall_server.sandbox import Interpreter, NotRun, environments, find_interpreter
 from rolecall_server.sandbox.interpreter import Capabilities, probe
 
 SETTING = "rolecall.tests.interpreter"
@@ -46,7 +47,7 @@ def test_a_setting_that_names_nothing_is_said_and_not_passed_over(root: Path) ->
     assert SETTING in missing.next_step
 
 
-@pytest.mark.parametrize("name", [".venv", "venv"])
+@pytest.mark.parametrize("name", [".venv", "venv", ".conda"])
 def test_the_workspaces_environment_comes_before_the_active_one(root: Path, tmp_path: Path, name: str) -> None:
     python = program(root / name / "bin" / "python")
     active = program(tmp_path / "active" / "bin" / "python").parent.parent
@@ -66,6 +67,70 @@ def test_the_active_environment_comes_before_the_path(root: Path, tmp_path: Path
     on_path = program(tmp_path / "bin" / "python3")
     environ = {"VIRTUAL_ENV": str(tmp_path / "active"), "PATH": str(on_path.parent)}
     assert find_interpreter(root, "", environ) == Interpreter(python, "VIRTUAL_ENV")
+
+
+@pytest.mark.parametrize("named", ["made/by-uv", "/absolute"])
+def test_the_environment_that_uv_is_told_to_use_is_found(root: Path, tmp_path: Path, named: str) -> None:
+    named = named.replace("/absolute", str(tmp_path / "elsewhere"))
+    python = program(root / named / "bin" / "python")
+    environ = {"UV_PROJECT_ENVIRONMENT": named, "VIRTUAL_ENV": str(tmp_path)}
+    assert find_interpreter(root, "", environ) == Interpreter(python, "UV_PROJECT_ENVIRONMENT")
+
+
+@pytest.mark.parametrize(
+    ("minor", "expected"), [("3.9", "py3.9"), ("", "py3.13")], ids=["the one in use", "the newest where none is"]
+)
+def test_the_environment_that_poetry_keeps_for_the_folder_is_found(tmp_path: Path, minor: str, expected: str) -> None:
+    root = Path("/shop")  # where poetry 2 gave an environment this name
+    kept = tmp_path / ".cache" / "pypoetry" / "virtualenvs"
+    base = "corner-shop-JjFc4ek1"
+    for version in ("py3.9", "py3.13"):
+        program(kept / f"{base}-{version}" / "bin" / "python")
+    program(kept / "corner-shop-AAAAAAAA-py3.14" / "bin" / "python")
+    (kept / "envs.toml").write_text(f'[{base}]\nminor = "{minor}"\npatch = "3.9.18"\n')
+    files = {"pyproject.toml": '[project]\nname = "Corner-Shop"\n[tool.poetry]\npackages = []\n'}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(environments, "_read", lambda path: files.get(path.name, "") or read(path))
+        found = list(environments._of_poetry(root, {"HOME": str(tmp_path)}))
+    assert found[0].name == f"{base}-{expected}"
+    assert len(found) == 2
+
+
+def read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""
+
+
+def test_the_environment_that_the_workspaces_file_names_is_found_among_condas(root: Path, tmp_path: Path) -> None:
+    python = program(tmp_path / "conda" / "envs" / "shop" / "bin" / "python")
+    program(tmp_path / "conda" / "envs" / "other" / "bin" / "python")
+    (root / "environment.yml").write_text("name: shop  # ours\ndependencies:\n  - python\n")
+    (tmp_path / ".conda").mkdir()
+    known = [tmp_path / "conda", tmp_path / "conda" / "envs" / "other", tmp_path / "conda" / "envs" / "shop"]
+    (tmp_path / ".conda" / "environments.txt").write_text("\n".join(map(str, known)))
+    environ = {"HOME": str(tmp_path), "CONDA_PREFIX": str(tmp_path / "conda" / "envs" / "other")}
+    assert find_interpreter(root, "", environ) == Interpreter(python, "environment.yml")
+
+
+def test_condas_active_environment_comes_before_the_path(root: Path, tmp_path: Path) -> None:
+    python = program(tmp_path / "conda" / "bin" / "python")
+    environ = {"CONDA_PREFIX": str(tmp_path / "conda"), "PATH": "/usr/bin"}
+    assert find_interpreter(root, "", environ) == Interpreter(python, "CONDA_PREFIX")
+
+
+@pytest.mark.parametrize(("named", "expected"), [("3.12.1", "3.12.1"), ("3.12", "3.12.10"), ("shop\n3.12", "shop")])
+def test_the_version_that_pyenv_is_told_to_use_is_found(root: Path, tmp_path: Path, named: str, expected: str) -> None:
+    for version in ("3.12.1", "3.12.9", "3.12.10", "3.13.0", "shop"):
+        program(tmp_path / "versions" / version / "bin" / "python")
+    (root.parent / ".python-version").write_text(f"{named}\n")
+    found = find_interpreter(root, "", {"PYENV_ROOT": str(tmp_path), "PATH": "/usr/bin"})
+    assert found == Interpreter(tmp_path / "versions" / expected / "bin" / "python", ".python-version")
+
+
+def test_a_version_that_pyenv_does_not_have_is_passed_over(root: Path, tmp_path: Path) -> None:
+    python = program(tmp_path / "bin" / "python3")
+    (root / ".python-version").write_text("2.6\n")
+    found = find_interpreter(root, "", {"PYENV_ROOT": str(tmp_path), "PATH": str(python.parent)})
+    assert found == Interpreter(python, "PATH")
 
 
 def test_python3_is_found_on_the_path(root: Path, tmp_path: Path) -> None:
@@ -94,7 +159,15 @@ async def test_an_interpreter_says_what_it_has(python: Interpreter) -> None:
     assert isinstance(said, Capabilities)
     assert said.version == tuple(sys.version_info[:3])
     assert {"pytest", "coverage"} <= said.modules
+    assert f"pytest {pytest.__version__}" in said.tools
+    assert not any(tool.startswith("coverage") for tool in said.tools), "it does not extend pytest"
     assert python.path.parent.parent in said.prefixes
+
+
+async def test_an_interpreter_names_what_extends_its_pytest() -> None:
+    said = await probe(Interpreter(Path(sys.executable), "test"))
+    assert isinstance(said, Capabilities)
+    assert f"pytest-asyncio {metadata.version('pytest-asyncio')}" in said.tools
 
 
 async def test_asking_imports_nothing_from_the_folder_we_are_in(

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import os
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 import pytest
 
 from rolecall_server.sandbox import Interpreter, Shadow, TestRun, run_tests, shadow_workspace
-from rolecall_server.sandbox.confinement import Command, Unconfined
-from rolecall_server.sandbox.results import NotRun
+from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
+from rolecall_server.sandbox.confinement import Command, Confinement, Room, Unconfined
 from rolecall_server.workspace import Workspace
 
 WorkspaceOf = Callable[..., Workspace]
-RunInCopy = Callable[..., Awaitable[TestRun]]
+RunInShadow = Callable[..., Awaitable[TestRun]]
 
 DEADLINE_S = 60.0
 
@@ -46,8 +48,8 @@ def fingerprints(root: Path) -> dict[str, tuple[str, int]]:
     }
 
 
-async def test_every_outcome_is_told_with_its_reason(workspace_of: WorkspaceOf, run_in_copy: RunInCopy) -> None:
-    run = await run_in_copy(
+async def test_every_outcome_is_told_with_its_reason(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
+    run = await run_in_shadow(
         workspace_of("""
             #- test_all.py
             import unittest
@@ -103,9 +105,9 @@ async def test_every_outcome_is_told_with_its_reason(workspace_of: WorkspaceOf, 
 
 
 async def test_files_that_cannot_be_collected_are_errors_and_the_others_run(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:
-    run = await run_in_copy(
+    run = await run_in_shadow(
         workspace_of("""
             #- test_good.py
             def test_good(): pass
@@ -131,16 +133,16 @@ async def test_files_that_cannot_be_collected_are_errors_and_the_others_run(
 
 
 async def test_a_conftest_that_cannot_be_imported_is_an_error(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:
-    run = await run_in_copy(workspace_of("#- conftest.py\nimport nonexistent\n#- test_a.py\ndef test_a(): pass\n"))
+    run = await run_in_shadow(workspace_of("#- conftest.py\nimport nonexistent\n#- test_a.py\ndef test_a(): pass\n"))
     assert run.status == "ran"
     (broken,) = run.outcomes
     assert (broken.test_id, broken.outcome) == ("conftest.py", "error")
     assert broken.message == "ModuleNotFoundError: No module named 'nonexistent'"
 
 
-async def test_only_the_targets_run(workspace_of: WorkspaceOf, run_in_copy: RunInCopy) -> None:
+async def test_only_the_targets_run(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
     workspace = workspace_of("""
         #- tests/test_a.py
         def test_one(): pass
@@ -150,33 +152,33 @@ async def test_only_the_targets_run(workspace_of: WorkspaceOf, run_in_copy: RunI
         #- -odd/test_c.py
         def test_four(): pass
     """)
-    run = await run_in_copy(workspace, ["tests/test_a.py::test_two", "tests/test_b.py"])
+    run = await run_in_shadow(workspace, ["tests/test_a.py::test_two", "tests/test_b.py"])
     assert set(outcomes(run)) == {"tests/test_a.py::test_two", "tests/test_b.py::test_three"}
-    assert set(outcomes(await run_in_copy(workspace, ["-odd"]))) == {"-odd/test_c.py::test_four"}
+    assert set(outcomes(await run_in_shadow(workspace, ["-odd"]))) == {"-odd/test_c.py::test_four"}
 
 
-async def test_a_target_that_does_not_exist_is_said(workspace_of: WorkspaceOf, run_in_copy: RunInCopy) -> None:
+async def test_a_target_that_does_not_exist_is_said(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
     workspace = workspace_of("#- test_a.py\ndef test_a(): pass\n")
-    run = await run_in_copy(workspace, ["test_none.py"])
+    run = await run_in_shadow(workspace, ["test_none.py"])
     assert (run.status, run.outcomes) == ("not run", ())
     assert "test_none.py" in run.reason
-    run = await run_in_copy(workspace, ["test_a.py::test_none"])
+    run = await run_in_shadow(workspace, ["test_a.py::test_none"])
     assert (run.status, run.outcomes) == ("not run", ())
     assert "test_a.py::test_none" in run.reason
 
 
 async def test_a_workspace_without_tests_is_said_to_have_none(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:
-    run = await run_in_copy(workspace_of("#- a.py\n"))
+    run = await run_in_shadow(workspace_of("#- a.py\n"))
     assert run.status == "no tests"
     assert run.reason
 
 
 async def test_the_repositorys_own_configuration_is_respected(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:
-    run = await run_in_copy(
+    run = await run_in_shadow(
         workspace_of("""
             #- pyproject.toml
             [tool.pytest.ini_options]
@@ -210,7 +212,7 @@ async def test_the_repositorys_own_configuration_is_respected(
 
 
 async def test_coverage_counts_lines_and_branches_of_the_files_asked_for(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:
     text = (
         PRICE
@@ -226,7 +228,7 @@ async def test_coverage_counts_lines_and_branches_of_the_files_asked_for(
     def test_small(): assert discount(50) == 50
     """
     )
-    run = await run_in_copy(workspace_of(text), measure=["price.py", "never.py"])
+    run = await run_in_shadow(workspace_of(text), measure=["price.py", "never.py"])
     assert set(run.coverage) == {"price.py", "never.py"}
     measured = run.coverage["price.py"]
     assert measured.path == "price.py"
@@ -239,9 +241,9 @@ async def test_coverage_counts_lines_and_branches_of_the_files_asked_for(
 
 
 async def test_coverage_leaves_out_what_the_repository_says_does_not_count(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:
-    run = await run_in_copy(
+    run = await run_in_shadow(
         workspace_of("""
             #- .coveragerc
             [run]
@@ -269,10 +271,10 @@ async def test_coverage_leaves_out_what_the_repository_says_does_not_count(
 
 
 async def test_what_cannot_be_measured_is_said_and_the_rest_is_measured(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:
     text = "#- a.py\nA = 1\n#- broken.py\ndef f(:\n#- test_a.py\nimport a\ndef test_a(): pass\n"
-    run = await run_in_copy(workspace_of(text), measure=["a.py", "broken.py", "gone.py"])
+    run = await run_in_shadow(workspace_of(text), measure=["a.py", "broken.py", "gone.py"])
     assert run.status == "ran"
     assert set(run.coverage) == {"a.py"}
     assert "broken.py" in run.coverage_reason
@@ -280,7 +282,7 @@ async def test_what_cannot_be_measured_is_said_and_the_rest_is_measured(
 
 
 async def test_coverage_is_lent_to_an_interpreter_without_it(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, lean: Interpreter
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, lean: Interpreter
 ) -> None:
     text = (
         PRICE
@@ -294,24 +296,24 @@ async def test_coverage_is_lent_to_an_interpreter_without_it(
     def test_nothing_else_is_lent(ours): assert importlib.util.find_spec(ours) is None
     """
     )
-    run = await run_in_copy(workspace_of(text), measure=["price.py"], interpreter=lean)
+    run = await run_in_shadow(workspace_of(text), measure=["price.py"], interpreter=lean)
     assert (len(run.passed), len(run.failed)) == (5, 0)
     assert run.coverage["price.py"].missing_lines == {4, 8}
 
 
 async def test_tests_run_without_coverage_where_coverage_cannot_be_imported(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, lean: Interpreter
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, lean: Interpreter
 ) -> None:
     text = "#- coverage.py\n1 / 0\n#- a.py\n#- test_a.py\nimport a\ndef test_a(): pass\n"
-    run = await run_in_copy(workspace_of(text), measure=["a.py"], interpreter=lean)
+    run = await run_in_shadow(workspace_of(text), measure=["a.py"], interpreter=lean)
     assert (run.status, len(run.passed), dict(run.coverage)) == ("ran", 1, {})
     assert "ZeroDivisionError" in run.coverage_reason
     assert f"install coverage in {lean.path}" in run.coverage_reason
 
 
-async def test_a_src_layout_needs_no_installation(workspace_of: WorkspaceOf, run_in_copy: RunInCopy) -> None:
+async def test_a_src_layout_needs_no_installation(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
     text = "#- src/shop/__init__.py\nA = 1\n#- tests/test_shop.py\nimport shop\ndef test_a(): assert shop.A == 1\n"
-    run = await run_in_copy(workspace_of(text), measure=["src/shop/__init__.py"])
+    run = await run_in_shadow(workspace_of(text), measure=["src/shop/__init__.py"])
     assert outcomes(run) == {"tests/test_shop.py::test_a": "passed"}
     assert run.coverage["src/shop/__init__.py"].ratio == 1
 
@@ -340,7 +342,7 @@ def install():
 @pytest.mark.parametrize("home", ["src", "lib"])
 async def test_an_editable_installation_of_the_workspace_does_not_hide_the_copy(
     workspace_of: WorkspaceOf,
-    run_in_copy: RunInCopy,
+    run_in_shadow: RunInShadow,
     make_environment: Callable[..., Path],
     root: Path,
     home: str,
@@ -363,7 +365,7 @@ async def test_an_editable_installation_of_the_workspace_does_not_hide_the_copy(
         (site / "editable_finder.py").write_text(FINDER.format(package=str(root / home / "shop"), position=position))
         (site / "editable.pth").write_text("import editable_finder; editable_finder.install()\n")
     path = f"{home}/shop/__init__.py"
-    run = await run_in_copy(
+    run = await run_in_shadow(
         workspace,
         measure=[path],
         interpreter=Interpreter(root / ".venv" / "bin" / "python", ".venv"),
@@ -374,7 +376,7 @@ async def test_an_editable_installation_of_the_workspace_does_not_hide_the_copy(
 
 
 async def test_processes_that_tests_start_import_the_copy_too(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, make_environment: Callable[..., Path], root: Path
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, make_environment: Callable[..., Path], root: Path
 ) -> None:
     workspace = workspace_of("""
         #- lib/shop.py
@@ -388,23 +390,23 @@ async def test_processes_that_tests_start_import_the_copy_too(
     site = make_environment(root / ".venv")
     (site / "editable.pth").write_text(f"{root / 'lib'}\n")
     interpreter = Interpreter(root / ".venv" / "bin" / "python", ".venv")
-    run = await run_in_copy(workspace, interpreter=interpreter, proposal={"lib/shop.py": 'print("proposal")\n'})
+    run = await run_in_shadow(workspace, interpreter=interpreter, proposal={"lib/shop.py": 'print("proposal")\n'})
     assert outcomes(run) == {"test_shop.py::test_command": "passed"}
 
 
 async def test_a_module_that_a_proposal_deletes_is_not_imported_from_the_workspace(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, make_environment: Callable[..., Path], root: Path
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, make_environment: Callable[..., Path], root: Path
 ) -> None:
     workspace = workspace_of("#- lib/space/shop.py\n#- test_shop.py\nimport space.shop\ndef test_a(): pass\n")
     site = make_environment(root / ".venv")
     (site / "editable.pth").write_text(f"{root / 'lib'}\n")
     interpreter = Interpreter(root / ".venv" / "bin" / "python", ".venv")
-    run = await run_in_copy(workspace, interpreter=interpreter, proposal={"lib/space/shop.py": None})
+    run = await run_in_shadow(workspace, interpreter=interpreter, proposal={"lib/space/shop.py": None})
     assert [outcome.message for outcome in run.outcomes] == ["ModuleNotFoundError: No module named 'space.shop'"]
 
 
-async def test_a_run_that_imported_the_workspace_itself_proves_nothing(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, root: Path
+async def test_a_run_without_walls_that_imported_the_workspace_itself_proves_nothing(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, root: Path, confinement: Confinement
 ) -> None:
     workspace = workspace_of(f"""
         #- lib/shop.py
@@ -414,27 +416,33 @@ async def test_a_run_that_imported_the_workspace_itself_proves_nothing(
         import shop
         def test_shop(): pass
     """)
-    run = await run_in_copy(workspace)
-    assert run.status == "not run"
-    assert "imported shop from the workspace itself" in run.reason
+    run = await run_in_shadow(workspace)
+    if isinstance(confinement, Unconfined):
+        assert run.status == "not run"
+        assert "imported shop from the workspace itself" in run.reason
+    else:
+        # Behind walls there is only the shadow in the workspace's place.
+        assert outcomes(run) == {"test_shop.py::test_shop": "passed"}
 
 
 async def test_an_interpreter_without_pytest_runs_nothing_and_says_the_next_step(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, make_environment: Callable[..., Path], tmp_path: Path
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, make_environment: Callable[..., Path], tmp_path: Path
 ) -> None:
     make_environment(tmp_path / "bare", with_pytest=False)
     bare = tmp_path / "bare" / "bin" / "python"
-    run = await run_in_copy(workspace_of("#- test_a.py\n"), interpreter=Interpreter(bare, "VIRTUAL_ENV"))
+    run = await run_in_shadow(
+        workspace_of("#- test_a.py\ndef test_a(): pass\n"), interpreter=Interpreter(bare, "VIRTUAL_ENV")
+    )
     assert run.status == "not run"
     for part in (str(bare), "VIRTUAL_ENV", "has no pytest", "-m pip install pytest", "rolecall.tests.interpreter"):
         assert part in run.reason
 
 
 async def test_a_plugin_that_the_configuration_asks_for_and_the_interpreter_lacks_is_named(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, lean: Interpreter
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, lean: Interpreter
 ) -> None:
     text = "#- pytest.ini\n[pytest]\naddopts = --cov=shop --cov-fail-under=90\n#- test_a.py\ndef test_a(): pass\n"
-    run = await run_in_copy(workspace_of(text), interpreter=lean)
+    run = await run_in_shadow(workspace_of(text), interpreter=lean)
     assert run.status == "not run"
     assert "--cov=shop" in run.reason
     assert str(lean.path) in run.reason
@@ -455,7 +463,7 @@ COVERAGE_PLUGIN = """
 @pytest.mark.parametrize("is_switched_off", [False, True])
 async def test_an_installed_plugin_is_kept_from_measuring_itself(
     workspace_of: WorkspaceOf,
-    run_in_copy: RunInCopy,
+    run_in_shadow: RunInShadow,
     make_environment: Callable[..., Path],
     root: Path,
     is_switched_off: bool,
@@ -476,13 +484,13 @@ async def test_an_installed_plugin_is_kept_from_measuring_itself(
     workspace_of(COVERAGE_PLUGIN)
     (root / ".venv" / "pytest_cov.py").rename(site / "pytest_cov.py")
     interpreter = Interpreter(root / ".venv" / "bin" / "python", ".venv")
-    run = await run_in_copy(workspace, measure=["shop.py"], interpreter=interpreter)
+    run = await run_in_shadow(workspace, measure=["shop.py"], interpreter=interpreter)
     assert outcomes(run) == {"test_a.py::test_a": "passed"}, run.reason
     assert run.coverage["shop.py"].ratio == 1
 
 
-async def test_a_crash_keeps_what_ran_before_it(workspace_of: WorkspaceOf, run_in_copy: RunInCopy) -> None:
-    run = await run_in_copy(
+async def test_a_crash_keeps_what_ran_before_it(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
+    run = await run_in_shadow(
         workspace_of("""
             #- shop.py
             #- test_a.py
@@ -502,51 +510,82 @@ async def test_a_crash_keeps_what_ran_before_it(workspace_of: WorkspaceOf, run_i
 
 @pytest.mark.parametrize("ending", ["os._exit(0)", "pytest.exit('enough')", "raise KeyboardInterrupt"])
 async def test_a_session_that_a_test_ends_early_did_not_run(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, ending: str
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, ending: str
 ) -> None:
     text = f"#- test_a.py\nimport os, pytest\ndef test_before(): pass\ndef test_end(): {ending}\n"
-    run = await run_in_copy(workspace_of(text))
+    run = await run_in_shadow(workspace_of(text))
     assert run.status == "crashed"
     assert outcomes(run)["test_a.py::test_before"] == "passed"
     assert run.reason
 
 
 async def test_a_timeout_keeps_what_ran_before_it_and_names_the_test(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:
     text = "#- test_a.py\nimport time\ndef test_before(): pass\ndef test_hangs(): time.sleep(600)\n"
-    run = await run_in_copy(workspace_of(text), timeout_s=5)
+    run = await run_in_shadow(workspace_of(text), timeout_s=5)
     assert run.status == "timed out"
     assert outcomes(run) == {"test_a.py::test_before": "passed", "test_a.py::test_hangs": "error"}
     assert "test_a.py::test_hangs was running" in run.reason
 
 
 async def test_a_test_that_deletes_its_own_folder_is_survived(
-    workspace_of: WorkspaceOf, python: Interpreter, temporary: Path
+    workspace_of: WorkspaceOf, python: Interpreter, temporary: Path, root: Path, confinement: Confinement
 ) -> None:
-    text = "#- test_a.py\nimport os, shutil\ndef test_a(): shutil.rmtree(os.getcwd())\ndef test_b(): pass\n"
-    async with shadow_workspace(workspace_of(text)) as shadow:
+    workspace = workspace_of("""
+        #- test_a.py
+        import os, shutil
+        def test_a(): shutil.rmtree(os.getcwd(), ignore_errors=True)
+        def test_b(): assert not os.path.exists("test_a.py")
+    """)
+    before = fingerprints(root)
+    async with shadow_workspace(workspace, confinement) as shadow:
         assert isinstance(shadow, Shadow)
         first = await run_tests(shadow, python, timeout_s=DEADLINE_S)
-        assert outcomes(first)["test_a.py::test_a"] == "passed"
+        assert outcomes(first) == {"test_a.py::test_a": "passed", "test_a.py::test_b": "passed"}
         second = await run_tests(shadow, python, timeout_s=DEADLINE_S)
-        assert second.status == "not run"
-        assert second.reason
+        if confinement.overlays:
+            assert outcomes(second) == outcomes(first)
+        else:
+            assert second.status in ("not run", "no tests")
+            assert second.reason
+    assert list(temporary.iterdir()) == []
+    assert fingerprints(root) == before
+
+
+async def test_a_suite_that_prints_a_gigabyte_ends_and_little_of_it_is_kept(
+    workspace_of: WorkspaceOf, python: Interpreter, temporary: Path
+) -> None:
+    text = """
+    #- pytest.ini
+    [pytest]
+    addopts = -s
+    #- test_a.py
+    import os
+    def test_a():
+        for _ in range(1024): os.write(1, b"x" * 2**20)
+    """
+    walls = Bubblewrap(Path("/usr/bin/bwrap"), overlays=True, limits=usual_limits())
+    async with shadow_workspace(workspace_of(text), walls) as shadow:
+        assert isinstance(shadow, Shadow)
+        run = await run_tests(shadow, python, timeout_s=10 * DEADLINE_S)
+    assert run.status == "ran", run.reason
+    assert len(run.output) < 100_000
     assert list(temporary.iterdir()) == []
 
 
-async def test_tests_that_fork_are_told_once(workspace_of: WorkspaceOf, run_in_copy: RunInCopy) -> None:
+async def test_tests_that_fork_are_told_once(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
     text = "#- test_a.py\nimport os\ndef test_fork(): assert os.fork()\ndef test_more(): pass\n"
-    run = await run_in_copy(workspace_of(text))
+    run = await run_in_shadow(workspace_of(text))
     assert outcomes(run) == {"test_a.py::test_fork": "passed", "test_a.py::test_more": "passed"}
 
 
 async def test_the_tests_see_no_key_no_home_and_no_file_of_ours(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, monkeypatch: pytest.MonkeyPatch, temporary: Path
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, monkeypatch: pytest.MonkeyPatch, temporary: Path
 ) -> None:
     for name in ("OPENAI_API_KEY", "ROLECALL_MODEL", "PYTEST_ADDOPTS", "PYTHONSTARTUP", "SSH_AUTH_SOCK"):
         monkeypatch.setenv(name, "canary")
-    run = await run_in_copy(
+    run = await run_in_shadow(
         workspace_of("""
             #- test_environment.py
             import os, pathlib, sys, tempfile
@@ -555,7 +594,7 @@ async def test_the_tests_see_no_key_no_home_and_no_file_of_ours(
                     "PATH", "HOME", "TMPDIR", "TMP", "TEMP", "LANG", "PYTHONPATH", "PYTHONHASHSEED",
                     "PYTHONDONTWRITEBYTECODE", "PYTHONUSERBASE", "ROLECALL_RUN", "PYTEST_VERSION",
                     "PYTEST_CURRENT_TEST", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
-                    "XDG_STATE_HOME", "XDG_RUNTIME_DIR",
+                    "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "PWD",
                 }
                 assert set(os.environ) - expected == set()
                 assert "canary" not in str(dict(os.environ))
@@ -570,7 +609,7 @@ async def test_the_tests_see_no_key_no_home_and_no_file_of_ours(
 
 
 async def test_the_users_files_are_untouched_by_tests_that_write(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, root: Path
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, root: Path
 ) -> None:
     workspace = workspace_of("""
         #- data.txt
@@ -588,13 +627,13 @@ async def test_the_users_files_are_untouched_by_tests_that_write(
     """)
     (root / "linked.txt").symlink_to(root / "data.txt")
     before = fingerprints(root)
-    run = await run_in_copy(workspace, measure=["shop.py"], proposal={"shop.py": "A = 2\n", "new.py": "N = 1\n"})
+    run = await run_in_shadow(workspace, measure=["shop.py"], proposal={"shop.py": "A = 2\n", "new.py": "N = 1\n"})
     assert outcomes(run) == {"test_a.py::test_write": "passed"}
     assert fingerprints(root) == before
 
 
 async def test_results_name_no_path_of_this_machine_and_are_the_same_twice(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, root: Path, temporary: Path
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, root: Path, temporary: Path
 ) -> None:
     workspace = workspace_of(f"""
         #- test_a.py
@@ -609,7 +648,7 @@ async def test_results_name_no_path_of_this_machine_and_are_the_same_twice(
         def test_set(): raise ValueError({{"a", "b", "c", "d", "e"}})
         def test_neighbour(): raise OSError("{root}-old/x ../../x")
     """)
-    first, second = [await run_in_copy(workspace) for _ in range(2)]
+    first, second = [await run_in_shadow(workspace) for _ in range(2)]
     said = [(outcome.test_id, outcome.message, outcome.detail) for outcome in first.outcomes]
     assert said == [(outcome.test_id, outcome.message, outcome.detail) for outcome in second.outcomes]
     messages = {outcome.test_id.removeprefix("test_a.py::"): outcome.message for outcome in first.outcomes}
@@ -628,22 +667,22 @@ async def test_results_name_no_path_of_this_machine_and_are_the_same_twice(
         assert "/lib/python" not in text
 
 
-async def test_a_root_that_is_a_package_keeps_its_name(workspace_of: WorkspaceOf, run_in_copy: RunInCopy) -> None:
+async def test_a_root_that_is_a_package_keeps_its_name(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
     text = (
         "#- __init__.py\nA = 1\n#- tests/__init__.py\n#- tests/test_a.py\nfrom project import A\ndef test_a(): pass\n"
     )
-    run = await run_in_copy(workspace_of(text))
+    run = await run_in_shadow(workspace_of(text))
     assert outcomes(run) == {"tests/test_a.py::test_a": "passed"}
 
 
 SERVER = """
 import asyncio, os
 from pathlib import Path
-from rolecall_server.sandbox import Interpreter, run_tests, shadow_workspace
+from rolecall_server.sandbox import Interpreter, Unconfined, run_tests, shadow_workspace
 from rolecall_server.workspace import Workspace
 
 async def main():
-    async with shadow_workspace(Workspace(Path({root!r}))) as shadow:
+    async with shadow_workspace(Workspace(Path({root!r})), Unconfined()) as shadow:
         for name in ("", "logging"):
             shadow.write({{"logging.py": None}} if not name else {{}})
             run = await run_tests(shadow, Interpreter(Path({python!r}), "test"), measure=["a.py"], timeout_s=60)
@@ -675,35 +714,44 @@ def test_hostile_modules_of_the_workspace_run_in_the_tests_process_alone(
         assert pid not in (process, parent)
 
 
-async def test_cancelling_a_run_leaves_no_process_and_no_folder(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, temporary: Path, tmp_path: Path
+@pytest.mark.parametrize("pause_s", [0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.8])
+async def test_a_run_that_is_cancelled_at_any_time_leaves_no_process_no_folder_and_no_mount(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, temporary: Path, pause_s: float
 ) -> None:
-    started = tmp_path / "started"
-    workspace = workspace_of(f"""
+    workspace = workspace_of("""
         #- test_a.py
-        import os, subprocess, sys, time
+        import subprocess, sys, time
         def test_a():
-            child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
-            with open({str(started)!r}, "w") as file: file.write(f"{{os.getpid()}} {{child.pid}} .")
+            subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], start_new_session=True)
             time.sleep(600)
     """)
-    task = asyncio.ensure_future(run_in_copy(workspace))
-    async with asyncio.timeout(DEADLINE_S):
-        while not (started.exists() and started.read_text().endswith(".")):
-            await asyncio.sleep(0.01)
+    task = asyncio.ensure_future(run_in_shadow(workspace))
+    await asyncio.sleep(pause_s)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert not any(psutil.pid_exists(int(pid)) for pid in started.read_text().split()[:2])
+    assert processes_that_name(temporary) == []
     assert list(temporary.iterdir()) == []
+    assert str(temporary) not in Path("/proc/self/mounts").read_text()
+
+
+def processes_that_name(folder: Path) -> list[int]:
+    """The processes whose arguments or variables have the path of *folder*, as everything of a run does."""
+    found: list[int] = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            said = [*process.cmdline(), *process.environ().values()]
+            if process.pid != os.getpid() and any(str(folder) in word for word in said):
+                found.append(process.pid)
+    return found
 
 
 async def test_eight_runs_at_once_do_not_disturb_each_other(
-    workspace_of: WorkspaceOf, run_in_copy: RunInCopy, temporary: Path
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, temporary: Path
 ) -> None:
     workspace = workspace_of("#- a.py\nA = 0\n#- test_a.py\nimport a\ndef test_a(): assert a.A == 3\n")
     runs = await asyncio.gather(
-        *(run_in_copy(workspace, measure=["a.py"], proposal={"a.py": f"A = {number}\n"}) for number in range(8))
+        *(run_in_shadow(workspace, measure=["a.py"], proposal={"a.py": f"A = {number}\n"}) for number in range(8))
     )
     assert [len(run.passed) for run in runs] == [0, 0, 0, 1, 0, 0, 0, 0]
     assert all(run.coverage["a.py"].ratio == 1 for run in runs)
@@ -711,32 +759,27 @@ async def test_eight_runs_at_once_do_not_disturb_each_other(
 
 
 async def test_the_confinement_decides_what_is_started(workspace_of: WorkspaceOf, python: Interpreter) -> None:
-    seen: list[tuple[Command, Sequence[Path]]] = []
+    seen: list[tuple[Command, Room]] = []
 
     class Watching(Unconfined):
-        async def confine(self, command: Command, shadow: Shadow, readable: Sequence[Path]) -> Command | NotRun:
-            seen.append((command, readable))
+        def confine(self, command: Command, room: Room) -> Command:
+            seen.append((command, room))
             environment: Mapping[str, str] = {**command.environment, "CONFINED": "yes"}
             return Command(("/usr/bin/env", *command.arguments), environment)
 
-    class Refusing(Unconfined):
-        async def confine(self, command: Command, shadow: Shadow, readable: Sequence[Path]) -> Command | NotRun:
-            return NotRun("Nothing confines here.", "Install something.")
-
     text = "#- test_a.py\nimport os\ndef test_a(): assert os.environ['CONFINED'] == 'yes'\n"
-    async with shadow_workspace(workspace_of(text)) as shadow:
+    async with shadow_workspace(workspace_of(text), Watching("watched")) as shadow:
         assert isinstance(shadow, Shadow)
-        run = await run_tests(shadow, python, timeout_s=DEADLINE_S, confinement=Watching("watched"))
+        run = await run_tests(shadow, python, timeout_s=DEADLINE_S)
         assert (len(run.passed), run.confinement) == (1, "watched")
-        ((command, readable),) = seen
-        assert command.arguments[:3] == (str(python.path), "-m", "pytest")
-        assert python.path.parent.parent in readable
-        refused = await run_tests(shadow, python, timeout_s=DEADLINE_S, confinement=Refusing("refusing"))
-        assert (refused.status, refused.reason) == ("not run", "Nothing confines here. Install something.")
+        ((command, room),) = seen
+        assert command.arguments[:2] == (str(python.path), "-c")
+        assert python.path.parent.parent in room.readable
+        assert room.told.parent.parent == room.own.parent
 
 
-async def test_garbled_reports_are_survived(workspace_of: WorkspaceOf, run_in_copy: RunInCopy) -> None:
-    run = await run_in_copy(
+async def test_garbled_reports_are_survived(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
+    run = await run_in_shadow(
         workspace_of("""
             #- test_a.py
             import glob, os, rolecall_report

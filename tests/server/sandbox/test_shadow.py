@@ -19,7 +19,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_server.errors import FileRefused
-from rolecall_server.sandbox import NotRun, Shadow, remove_abandoned_shadows, shadow_workspace
+from rolecall_server.sandbox import NotRun, Shadow, Unconfined, remove_abandoned_shadows, shadow_workspace
+from rolecall_server.sandbox.copied import CopiedShadow
 from rolecall_server.sandbox.copying import CopyLimits
 from rolecall_server.workspace import Workspace
 
@@ -39,7 +40,7 @@ async def shadow(workspace_of: WorkspaceOf) -> AsyncGenerator[Shadow]:
         OPEN = True
     """)
     (workspace.root / "link.py").symlink_to("price.py")
-    async with shadow_workspace(workspace) as copy:
+    async with shadow_workspace(workspace, Unconfined()) as copy:
         assert isinstance(copy, Shadow)
         yield copy
 
@@ -67,7 +68,7 @@ async def test_the_copy_has_the_workspaces_name_and_files(workspace_of: Workspac
     workspace = workspace_of("#- pkg/a.py\nA = 1\n")
     (root / "run.sh").write_bytes(b"#!/bin/sh\n\x00\xff\r\n")
     (root / "run.sh").chmod(0o555)
-    async with shadow_workspace(workspace) as copy:
+    async with shadow_workspace(workspace, Unconfined()) as copy:
         assert isinstance(copy, Shadow)
         assert copy.root.name == root.name
         assert names(copy.root) == {"pkg", "pkg/a.py", "run.sh"}
@@ -91,7 +92,7 @@ async def test_version_control_environments_and_caches_stay_out(workspace_of: Wo
         #- target/CACHEDIR.TAG
         #- target/big.o
     """)
-    async with shadow_workspace(workspace) as copy:
+    async with shadow_workspace(workspace, Unconfined()) as copy:
         assert isinstance(copy, Shadow)
         assert names(copy.root) == {"a.py", "sub", "venv", "venv/b.py"}
 
@@ -101,7 +102,7 @@ async def test_what_is_no_regular_file_stays_out(workspace_of: WorkspaceOf, root
     os.mkfifo(root / "fifo")
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(os.path.relpath(root / "socket"))
-        async with shadow_workspace(workspace) as copy:
+        async with shadow_workspace(workspace, Unconfined()) as copy:
             assert isinstance(copy, Shadow)
             assert names(copy.root) == {"a.py"}
 
@@ -109,7 +110,7 @@ async def test_what_is_no_regular_file_stays_out(workspace_of: WorkspaceOf, root
 async def test_names_that_are_not_utf_8_are_copied(workspace_of: WorkspaceOf, root: Path) -> None:
     workspace = workspace_of("#- a.py\n")
     (root / os.fsdecode(b"caf\xe9")).write_text("x")
-    async with shadow_workspace(workspace) as copy:
+    async with shadow_workspace(workspace, Unconfined()) as copy:
         assert isinstance(copy, Shadow)
         assert names(copy.root) == {"a.py", os.fsdecode(b"caf\xe9")}
 
@@ -131,7 +132,7 @@ async def test_links_lead_to_the_copy_or_stay_out(workspace_of: WorkspaceOf, roo
     }
     for name, destination in links.items():
         (root / name).symlink_to(destination)
-    async with shadow_workspace(workspace) as copy:
+    async with shadow_workspace(workspace, Unconfined()) as copy:
         assert isinstance(copy, Shadow)
         kept = {name for name in links if os.path.lexists(copy.root / name)}
         assert kept == {"relative", "absolute", "folder", "pkg/through_the_parent", "dangling", "loop"}
@@ -146,7 +147,7 @@ async def test_unsaved_buffers_lie_over_the_disk(workspace_of: WorkspaceOf, root
         "#- a.py\nA = 1\n#- b.py\nB = 1\n#- .venv/lib.py\n",
         buffers={"a.py": "A = 2\r\n", "new/c.py": "C = 1\n", ".venv/lib.py": "L = 1\n"},
     )
-    async with shadow_workspace(workspace) as copy:
+    async with shadow_workspace(workspace, Unconfined()) as copy:
         assert isinstance(copy, Shadow)
         assert (copy.root / "a.py").read_bytes() == b"A = 2\r\n"
         assert (copy.root / "b.py").read_bytes() == b"B = 1\n"
@@ -180,7 +181,7 @@ async def test_text_is_written_exactly_as_given(shadow: Shadow) -> None:
 async def test_a_byte_order_mark_of_the_base_is_kept(workspace_of: WorkspaceOf, root: Path) -> None:
     workspace = workspace_of("#- a.py\n")
     (root / "a.py").write_bytes(b"\xef\xbb\xbfA = 1\n")
-    async with shadow_workspace(workspace) as copy:
+    async with shadow_workspace(workspace, Unconfined()) as copy:
         assert isinstance(copy, Shadow)
         copy.write({"a.py": "A = 2\n"})
         assert (copy.root / "a.py").read_bytes() == b"\xef\xbb\xbfA = 2\n"
@@ -250,7 +251,7 @@ def test_any_writes_are_put_back_without_a_trace(attempts: list[dict[str, str | 
         (root / "price.py").write_text("PRICE = 1\n")
         (root / "shop" / "till.py").write_text("OPEN = True\n")
         (root / "link.py").symlink_to("price.py")
-        shadow = Shadow(root, root, root.parent)
+        shadow = CopiedShadow(root, root, root.parent, Unconfined())
         for attempt in attempts:
             shadow.write(attempt)
         shadow.write({})
@@ -271,7 +272,7 @@ async def test_a_workspace_that_is_too_large_is_not_copied(
     workspace_of: WorkspaceOf, temporary: Path, limits: CopyLimits
 ) -> None:
     workspace = workspace_of("#- a.py\n0123456789\n#- b.py\n0123456789\n#- c.py\n0123456789\n")
-    async with shadow_workspace(workspace, limits=limits) as copy:
+    async with shadow_workspace(workspace, Unconfined(), limits=limits) as copy:
         assert isinstance(copy, NotRun)
         assert "too large" in copy.reason
         assert copy.next_step
@@ -279,7 +280,7 @@ async def test_a_workspace_that_is_too_large_is_not_copied(
 
 
 async def test_a_workspace_that_is_gone_is_not_copied(root: Path, temporary: Path) -> None:
-    async with shadow_workspace(Workspace(root / "gone")) as copy:
+    async with shadow_workspace(Workspace(root / "gone"), Unconfined()) as copy:
         assert isinstance(copy, NotRun)
     assert list(temporary.iterdir()) == []
 
@@ -288,7 +289,7 @@ async def test_a_workspace_around_the_folder_for_temporary_files_is_copied_once(
     workspace_of: WorkspaceOf, root: Path
 ) -> None:
     workspace = workspace_of("#- a.py\n#- tmp/b.py\n")
-    async with shadow_workspace(workspace, parent=root / "tmp") as copy:
+    async with shadow_workspace(workspace, Unconfined(), parent=root / "tmp") as copy:
         assert isinstance(copy, Shadow)
         assert names(copy.root) == {"a.py", "tmp", "tmp/b.py"}
     assert names(root) == {"a.py", "tmp", "tmp/b.py"}
@@ -296,7 +297,7 @@ async def test_a_workspace_around_the_folder_for_temporary_files_is_copied_once(
 
 async def test_the_copy_is_gone_afterwards_whatever_happened(workspace_of: WorkspaceOf, temporary: Path) -> None:
     async def use() -> None:
-        async with shadow_workspace(workspace_of("#- a.py\n")) as copy:
+        async with shadow_workspace(workspace_of("#- a.py\n"), Unconfined()) as copy:
             assert isinstance(copy, Shadow)
             assert names(temporary)
             raise ZeroDivisionError
@@ -311,7 +312,7 @@ async def test_cancelling_the_copying_leaves_nothing(root: Path, temporary: Path
         (root / f"{number}.txt").write_bytes(b"x" * 10_000)
 
     async def copy() -> None:
-        async with shadow_workspace(Workspace(root)):
+        async with shadow_workspace(Workspace(root), Unconfined()):
             await asyncio.sleep(600)
 
     for pauses in (1, 2, 3, 50):
@@ -328,13 +329,13 @@ def test_read_only_folders_are_copied_written_and_removed_by_an_ordinary_user(tm
     program = """
         import asyncio, concurrent.futures.thread, os, sys
         from pathlib import Path
-        from rolecall_server.sandbox import shadow_workspace
+        from rolecall_server.sandbox import Unconfined, shadow_workspace
         from rolecall_server.workspace import Workspace
 
         async def main(root, parent):
             os.chmod(root / "pkg", 0o555)
             os.chmod(root / "pkg" / "a.py", 0o444)
-            async with shadow_workspace(Workspace(root), parent=parent) as copy:
+            async with shadow_workspace(Workspace(root), Unconfined(), parent=parent) as copy:
                 copy.write({"pkg/a.py": "A = 2", "pkg/b.py": "B = 1"})
                 (copy.root / "locked" / "in").mkdir(parents=True)
                 (copy.root / "locked" / "in" / "file").touch()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import subprocess
@@ -11,21 +12,21 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.errors import NotFound, StoreUnavailable
-from rolecall_server.store import CallRow, RunRow, Store, open_store
+from rolecall_server.store import Caps, RunRow, Store, open_store
 
 ROOT = Path("/repository")
 WRITER = """
 import itertools, sys
 from pathlib import Path
-from rolecall_server.store import open_store
+from rolecall_server.store import Caps, open_store
 
 store = open_store(Path(sys.argv[1]))
 for number in itertools.count() if sys.argv[2] == "forever" else range(int(sys.argv[2])):
     run = store.add_run(Path("/repository"), "engineer", "a.py", f"brief {number}")
-    call = store.add_call(run, f"request {number}")
+    call = store.reserve_call(run, f"request {number}", 0, Caps())
     store.end_call(call, "reply " * 500)
     proposal = store.reserve_proposal(run)
-    store.save_proposal(proposal, f"body of {proposal} " * 200)
+    store.save_proposal(proposal, f"body of {proposal} " * 200, [])
     store.decide(proposal, {"h1": "accepted", "h2": "rejected"})
     print(run, proposal, flush=True)
 """
@@ -39,6 +40,10 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def store(path: Path) -> Store:
     return open_store(path)
+
+
+def states(store: Store, proposal_id: str) -> dict[str, str]:
+    return {row.hunk_id: row.state for row in store.decisions(proposal_id)}
 
 
 def start_writer(path: Path, n_writes: int | str) -> subprocess.Popen[str]:
@@ -62,7 +67,10 @@ def test_killing_a_process_in_the_middle_of_its_writes_loses_nothing_it_was_told
         (call,) = store.calls(run)
         assert call.reply == "reply " * 500
         assert store.proposal(proposal) == f"body of {proposal} " * 200
-        assert store.decisions(proposal) == {"h1": "accepted", "h2": "rejected"}
+        assert [(row.hunk_id, row.state) for row in store.decisions(proposal)] == [
+            ("h1", "accepted"),
+            ("h2", "rejected"),
+        ]
     assert store.connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     assert not list(path.parent.glob("*damaged*"))
 
@@ -80,7 +88,8 @@ def test_several_processes_write_at_once(path: Path) -> None:
 def test_what_one_process_stores_another_reads_at_once(path: Path, store: Store) -> None:
     other = open_store(path)
     run = store.add_run(ROOT, "engineer", "a.py", "brief")
-    assert other.run(run) == RunRow(run, "engineer", "a.py", "brief", "running", "")
+    known = other.run(run)
+    assert known == RunRow(run, "engineer", "a.py", "brief", "running", "", known.started_at_s, known.process_id)
 
 
 @pytest.mark.parametrize("content", [b"not a database", b"SQLite format 3\0" + b"\xff" * 5000], ids=["text", "header"])
@@ -132,7 +141,7 @@ def test_a_full_disk_is_told_and_what_was_stored_stays(store: Store) -> None:
     n_pages = store.connection.execute("PRAGMA page_count").fetchone()[0]
     store.connection.execute(f"PRAGMA max_page_count = {n_pages}")
     with pytest.raises(StoreUnavailable, match="full") as told:
-        store.add_call(run, "x" * 1_000_000)
+        store.reserve_call(run, "x" * 1_000_000, 0, Caps())
     assert "Free some space" in told.value.next_step
     assert store.calls(run) == ()
     assert store.run(run).state == "running"
@@ -155,26 +164,58 @@ def test_only_its_user_can_read_the_folder(path: Path, store: Store) -> None:
 
 def test_a_run_and_its_calls_are_kept_as_they_went(store: Store) -> None:
     run = store.add_run(ROOT, "qa_engineer", "a.py", "be brief")
-    good, bad = store.add_call(run, "first"), store.add_call(run, "second")
+    good, bad = (store.reserve_call(run, text, 0, Caps()) for text in ("first", "second"))
+    assert good is not None
+    assert bad is not None
     store.end_call(good, "reply")
     store.end_call(bad, None, "ReplyCut: it broke off")
     store.end_run(run, "failed", "it broke off")
-    assert store.calls(run) == (CallRow("first", "reply", ""), CallRow("second", None, "ReplyCut: it broke off"))
-    assert store.run(run) == RunRow(run, "qa_engineer", "a.py", "be brief", "failed", "it broke off")
+    assert [(call.request, call.reply, call.error) for call in store.calls(run)] == [
+        ("first", "reply", ""),
+        ("second", None, "ReplyCut: it broke off"),
+    ]
+    known = store.run(run)
+    assert known == RunRow(
+        run, "qa_engineer", "a.py", "be brief", "failed", "it broke off", known.started_at_s, os.getpid()
+    )
 
 
 def test_the_latest_decision_on_a_hunk_counts(store: Store) -> None:
     proposal = store.reserve_proposal(store.add_run(ROOT, "engineer", "", ""))
     store.decide(proposal, {"h1": "stale", "h2": "accepted"})
     store.decide(proposal, {"h1": "pending"}, "The text is back.")
-    assert store.decisions(proposal) == {"h1": "pending", "h2": "accepted"}
+    assert states(store, proposal) == {"h1": "pending", "h2": "accepted"}
 
 
 def test_a_decision_is_stored_for_all_hunks_or_none(store: Store) -> None:
     proposal = store.reserve_proposal(store.add_run(ROOT, "engineer", "", ""))
     with pytest.raises(sqlite3.IntegrityError):
         store.decide(proposal, {"h1": "accepted", "h2": None})  # pyright: ignore[reportArgumentType]
-    assert store.decisions(proposal) == {}
+    assert store.decisions(proposal) == ()
+
+
+def test_a_database_of_an_earlier_version_keeps_its_decisions_and_learns_the_new_columns(path: Path) -> None:
+    store = open_store(path)
+    proposal = store.reserve_proposal(store.add_run(ROOT, "engineer", "", ""))
+    store.decide(proposal, {"h1": "rejected"})
+    store.connection.execute("DROP VIEW ledger")
+    later = {
+        "decision": ("act_id", "text"),
+        "call": ("model", "reserved", "prompt_tokens", "role", "opening", "reserved_nanos"),
+        "manifest": ("opening",),
+        "run": ("process_id",),
+    }
+    for table, columns in later.items():
+        for column in columns:
+            store.connection.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+    store.connection.execute("PRAGMA user_version = 1")
+    store.close()
+    migrated = open_store(path)
+    migrated.decide(proposal, {"h2": "edited"}, act_id=migrated.add_act(ROOT, "edit"), texts={"h2": "x = 1\n"})
+    assert [(row.state, row.text) for row in migrated.decisions(proposal)] == [
+        ("rejected", None),
+        ("edited", "x = 1\n"),
+    ]
 
 
 def test_a_proposal_is_seen_once_it_has_a_body_and_only_in_its_own_workspace(store: Store) -> None:
@@ -182,9 +223,9 @@ def test_a_proposal_is_seen_once_it_has_a_body_and_only_in_its_own_workspace(sto
     assert store.proposals(ROOT) == ()
     with pytest.raises(NotFound):
         store.proposal(here)
-    store.save_proposal(here, "here")
+    store.save_proposal(here, "here", [])
     there = store.reserve_proposal(store.add_run(Path("/elsewhere"), "engineer", "", ""))
-    store.save_proposal(there, "there")
+    store.save_proposal(there, "there", [])
     assert store.proposals(ROOT) == ("here",)
     assert store.proposal(there) == "there"
 
@@ -194,3 +235,50 @@ def test_an_id_that_names_nothing_is_not_found(store: Store, name: str) -> None:
     for ask in (store.proposal, store.run):
         with pytest.raises(NotFound):
             ask(name)
+
+
+def test_what_is_stored_together_is_stored_whole_or_not_at_all(store: Store, path: Path) -> None:
+    proposal = store.reserve_proposal(store.add_run(ROOT, "engineer", "", ""))
+    elsewhere = open_store(path)
+
+    def fail_halfway() -> None:
+        with store.together():
+            store.decide(proposal, {"h1": "accepted"}, act_id=store.add_act(ROOT, "accept"))
+            assert not states(elsewhere, proposal), "nobody sees the half of it"
+            raise KeyError("a fault")
+
+    with pytest.raises(KeyError):
+        fail_halfway()
+    assert not states(store, proposal)
+    assert not store.acts(ROOT)
+    with store.together():
+        store.decide(proposal, {"h1": "accepted"}, act_id=store.add_act(ROOT, "accept"))
+    assert states(elsewhere, proposal) == {"h1": "accepted"}
+
+
+def test_what_is_undecided_or_accepted_is_found_without_reading_the_rest(store: Store) -> None:
+    run = store.add_run(ROOT, "engineer", "", "")
+    names = [store.reserve_proposal(run) for _ in range(4)]
+    untouched, decided, half, reopened = names
+    for name in names:
+        store.save_proposal(name, name, [("h1", "a.py"), ("h2", "b.py")])
+    store.decide(decided, {"h1": "accepted", "h2": "rejected"})
+    store.decide(half, {"h1": "rejected"})
+    store.decide(reopened, {"h1": "accepted", "h2": "accepted"})
+    store.decide(reopened, {"h2": "stale"})
+    assert store.proposals_without(ROOT, ("accepted", "rejected")) == (untouched, half, reopened)
+    assert store.proposals_without(Path("/elsewhere"), ("accepted", "rejected")) == ()
+    assert store.proposals_on(ROOT, "a.py", "accepted") == (decided, reopened)
+    assert store.proposals_on(ROOT, "b.py", "accepted") == ()
+    assert store.root_of(half) == ROOT
+
+
+def test_a_moment_passes_when_anything_is_stored_here_or_elsewhere(store: Store, path: Path) -> None:
+    elsewhere = open_store(path)
+    before = store.moment()
+    assert store.moment() == before
+    run = elsewhere.add_run(ROOT, "engineer", "", "")
+    then = store.moment()
+    assert then != before
+    store.end_run(run, "finished")
+    assert store.moment() != then

@@ -77,7 +77,9 @@ RAN = TestRun(
 class Rehearsed(Bench):
     """A bench whose runs all end as `RAN` did."""
 
-    async def run(self, files: Mapping[str, str], targets: Sequence[str], measure: Sequence[str]) -> TestRun | NotRun:
+    async def run(
+        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str]
+    ) -> TestRun | NotRun:
         return RAN
 
 

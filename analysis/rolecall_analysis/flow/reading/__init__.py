@@ -39,7 +39,7 @@ def _read_top(builder: Builder, root: Node) -> None:
 
 
 def _read_body(builder: Builder, node: Node, scope: Scope) -> None:
-    builder.move_to(Place(scope, block_of(scope), {}, {}))
+    builder.move_to(Place(scope, block_of(scope), {}, {}, {}))
     builder.depth = 0
     if scope.kind == "lambda":
         builder.copy(RETURNED, followed(builder, node))

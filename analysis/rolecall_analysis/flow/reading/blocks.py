@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tree_sitter import Node
 
@@ -10,8 +10,8 @@ from rolecall_analysis.flow.reading.builder import Builder
 from rolecall_analysis.flow.reading.dispatch import HANDLERS, value
 from rolecall_analysis.grammar import IDENTIFIER
 
-Step = Node | dict[str, int]
-"""A statement to read, or what type checks say of names from here on."""
+Step = Node | Callable[[], None]
+"""A statement to read, or something to do between statements."""
 
 Handler = Callable[[Builder, Node], Sequence[Step]]
 """Reads a statement: the statements in it that are still to read."""
@@ -25,8 +25,8 @@ def read_statements(builder: Builder, nodes: list[Node]) -> None:
     stack: list[Step] = list(reversed(nodes))
     while stack:
         node = stack.pop()
-        if isinstance(node, dict):
-            builder.narrowed = node
+        if not isinstance(node, Node):
+            node()
             continue
         kind = node.kind_id
         handle = STATEMENTS.get(kind)
@@ -36,3 +36,25 @@ def read_statements(builder: Builder, nodes: list[Node]) -> None:
             value(builder, node)
         else:
             stack.extend(reversed(node.named_children))
+
+
+def in_turn(builder: Builder, parts: Iterable[Sequence[Step]]) -> list[Step]:
+    """The steps of *parts*, of which not each may run: what one assigns is not what another is sure to find."""
+    before, n_bindings = builder.latest, builder.n_bindings
+
+    def forget() -> None:
+        builder.latest = builder.kept(before, n_bindings)
+
+    return [step for part in parts for step in (*part, forget)]
+
+
+def in_loop(builder: Builder, body: Sequence[Step], after: Sequence[Step]) -> list[Step]:
+    """The steps of a loop: its *body* may run again after what it assigns, or not at all."""
+
+    def leave() -> None:
+        builder.n_loops -= 1
+
+    steps = in_turn(builder, [(*body, leave), after])
+    builder.latest = {}
+    builder.n_loops += 1
+    return steps

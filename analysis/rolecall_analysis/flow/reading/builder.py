@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from rolecall_analysis.flow.code import LITERAL, RETURNED, YIELDED, Block, Scope, ScopeKind
+from rolecall_analysis.flow.code import LITERAL, NOTHING, RETURNED, YIELDED, Block, Scope, ScopeKind
 
 MAX_DEPTH = 40
 """Expressions nested deeper are read later, from the top, so that no source can exhaust the stack."""
 
 
+MAX_LATEST = 100
+"""In a scope with more names than this at once, the order of further assignments is not followed."""
+
 MAX_COPIED_VARIABLES = 150
 """Functions with more are not worth following for each call anew."""
+
+
+_SHARED = re.compile(rb"\b(?:global|nonlocal)[ \t]+([^\n;#]+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +32,7 @@ class Place:
     block: Block
     hidden: dict[str, int]
     narrowed: dict[str, int]
+    latest: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -39,6 +47,15 @@ class Builder:
     """Variables of the comprehensions around, by name; replaced, never changed."""
     narrowed: dict[str, int] = field(default_factory=dict[str, int])
     """Variables that hold of a name only what a check of its type lets through; replaced, never changed."""
+    latest: dict[str, int] = field(default_factory=dict[str, int])
+    """Variables with the value last assigned to a name, where it is sure which that is; replaced, never changed."""
+    shared: frozenset[str] = frozenset()
+    """The names that some function assigns in a scope around it: a call may change them."""
+    n_loops: int = 0
+    """How many loops are around."""
+    n_bindings: int = 0
+    last_bound: dict[str, int] = field(default_factory=dict[str, int])
+    """The number of the last binding of each name."""
     depth: int = 0
     later: deque[tuple[Node, int, Place]] = field(default_factory=deque[tuple[Node, int, Place]])
     """Expressions to read later, and the variable that takes their value."""
@@ -63,7 +80,7 @@ class Builder:
         if hidden is not None:
             return hidden
         self.block.uses.add(name)
-        return self._named(name)
+        return self.latest.get(name) or self._named(name)
 
     def bind(self, name: str) -> int:
         """The variable of *name* where it is assigned."""
@@ -72,9 +89,30 @@ class Builder:
         hidden = self.hidden.get(name)
         if hidden is not None:
             return hidden
+        if name in self.latest:
+            self.latest = {known: number for known, number in self.latest.items() if known != name}
+        self.n_bindings += 1
+        self.last_bound[name] = self.n_bindings
         self.block.binds.add(name)
         self.scope.bound.add(name)
-        return self._named(name)
+        number = self._named(name)
+        if not self.n_loops and any(parameter.variable == number for parameter in self.scope.parameters):
+            # What was passed stays by itself, for what reads it before this.
+            self.scope.names[name] = self.variable()
+            self.copy(self.scope.names[name], number)
+        return self.scope.names[name]
+
+    def assign(self, name: str, held: int) -> None:
+        """Let *name* hold *held*, and nothing else until it is assigned again."""
+        variable = self.bind(name)
+        self.copy(variable, held)
+        is_followed = self.scope.kind != "class" and name not in self.hidden and name not in self.shared
+        if is_followed and held != NOTHING and len(self.latest) < MAX_LATEST:
+            self.latest = {**self.latest, name: self.held(held)}
+
+    def kept(self, before: dict[str, int], n_bindings: int) -> dict[str, int]:
+        """What of *before*, the latest values when *n_bindings* names had been bound, still holds."""
+        return {name: held for name, held in before.items() if self.last_bound.get(name, 0) <= n_bindings}
 
     def _named(self, name: str) -> int:
         names = self.scope.names
@@ -116,12 +154,12 @@ class Builder:
 
     def place(self) -> Place:
         """Where steps are added now."""
-        return Place(self.scope, self.block, self.hidden, self.narrowed)
+        return Place(self.scope, self.block, self.hidden, self.narrowed, self.latest)
 
     def move_to(self, place: Place) -> None:
         """Add steps at *place* from now on."""
         self.scope, self.block = place.scope, place.block
-        self.hidden, self.narrowed = place.hidden, place.narrowed
+        self.hidden, self.narrowed, self.latest = place.hidden, place.narrowed, place.latest
 
     def name_everything(self) -> None:
         """Say where each scope's names that are not its own come from."""
@@ -157,7 +195,8 @@ class Builder:
 def start_module(source: bytes) -> Builder:
     """A builder for a module of which nothing has been read."""
     scope = Scope(0, "module", "", "", None, 0, len(source))
-    return Builder(source, scope, Block(), [scope])
+    shared = {name for found in _SHARED.finditer(source) for name in found[1].decode("utf-8", "replace").split(",")}
+    return Builder(source, scope, Block(), [scope], shared=frozenset(map(str.strip, shared)))
 
 
 def _is_transparent(scope: Scope, scopes: list[Scope]) -> bool:

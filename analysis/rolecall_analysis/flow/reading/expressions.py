@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from rolecall_analysis.flow.code import KEYS, LITERAL, NOTHING, RETURNED, YIELDED
+from rolecall_analysis.flow.code import KEYS, LITERAL, NOTHING, RETURNED, SLICED, YIELDED
 from rolecall_analysis.flow.reading.builder import Builder
 from rolecall_analysis.flow.reading.checks import narrowed_by
 from rolecall_analysis.flow.reading.dispatch import (
@@ -31,10 +31,12 @@ from rolecall_analysis.grammar import INTERPOLATION, child_of, kind_id
 
 def _read_subscript(builder: Builder, node: Node) -> int:
     item = read_item(builder, node)
-    if item.owner < 0 or item.is_slice:
+    if item.owner < 0:
         return item.owner
     result = builder.variable()
-    if item.key_variable >= 0:
+    if item.is_slice:
+        builder.block.item_loads.append((result, item.owner, SLICED, node.start_byte, node.end_byte))
+    elif item.key_variable >= 0:
         builder.block.keyed_loads.append((result, item.owner, item.key_variable, node.start_byte, node.end_byte))
     else:
         builder.block.item_loads.append((result, item.owner, item.key, node.start_byte, node.end_byte))
@@ -173,7 +175,7 @@ def _read_named(builder: Builder, node: Node) -> int:
         return parts_only(builder, node)
     held = followed(builder, held_node)
     hidden, builder.hidden = builder.hidden, {}
-    assign(builder, name, held)
+    builder.copy(builder.bind(builder.text(name)), held)  # not `assign`: it may stand in what is not evaluated
     builder.hidden = hidden
     return held
 

@@ -52,7 +52,7 @@ def read_parameters(builder: Builder, scope: Scope, nodes: list[Node]) -> tuple[
 def annotate_inside(builder: Builder, scope: Scope, variable: int, annotation: Node) -> None:
     """Let a variable of *scope* have what *annotation* promises; names are read in *scope*, not around it."""
     around = builder.place()
-    builder.move_to(Place(scope, block_of(scope), builder.hidden, {}))
+    builder.move_to(Place(scope, block_of(scope), builder.hidden, {}, {}))
     annotate(builder, variable, annotation)
     builder.move_to(around)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from tree_sitter import Node
 
 from rolecall_analysis.flow.code import NO_ARGUMENTS, RETURNED
 from rolecall_analysis.flow.reading.annotations import annotate
-from rolecall_analysis.flow.reading.blocks import Handler, Step
+from rolecall_analysis.flow.reading.blocks import Handler, Step, in_loop, in_turn
 from rolecall_analysis.flow.reading.builder import Builder
 from rolecall_analysis.flow.reading.calls import call_unwritten, operate
 from rolecall_analysis.flow.reading.checks import narrowed_by
@@ -20,18 +21,23 @@ from rolecall_analysis.grammar import ATTRIBUTE, IDENTIFIER, child_of, kind_id
 
 def _read_assignment(builder: Builder, node: Node) -> list[Node]:
     targets: list[Node] = []
+    is_promised = False
     while node.kind_id == ASSIGNMENT:
         left, annotation, right = child_of(node, "left"), child_of(node, "type"), child_of(node, "right")
         if left is not None:
             targets.append(left)
             if annotation is not None:
+                is_promised = left.kind_id == IDENTIFIER
                 _read_annotated(builder, left, annotation)
         if right is None:
             return []
         node = right
     held = followed(builder, node)
     for target in targets:
-        assign(builder, target, held)
+        if is_promised:
+            builder.copy(builder.bind(builder.text(target)), held)
+        else:
+            assign(builder, target, held)
     if builder.scope.kind == "module" and any(builder.text(target) == "__all__" for target in targets):
         texts = [plain_text(builder, child) for child in node.named_children]
         builder.exported = frozenset(text for text in texts if text)
@@ -55,13 +61,13 @@ def _read_augmented(builder: Builder, node: Node) -> list[Node]:
     if left is None or right is None:
         return []
     before, added = value(builder, left), value(builder, right)
-    if left.kind_id == IDENTIFIER:
-        builder.bind(builder.text(left))
     if before >= 0 and added >= 0:
         element = iterate(builder, added, right)
         builder.block.item_stores.append((before, None, element, -1, -1))
     result = operate(builder, node, before, added)
-    if result >= 0:
+    if left.kind_id == IDENTIFIER:
+        builder.copy(builder.bind(builder.text(left)), result)  # or the object itself, changed
+    elif result >= 0:
         assign(builder, left, result)
     return []
 
@@ -72,11 +78,27 @@ def _read_return(builder: Builder, node: Node) -> list[Node]:
     return []
 
 
-def _read_for(builder: Builder, node: Node) -> list[Node]:
+def _read_for(builder: Builder, node: Node) -> Sequence[Step]:
     left, right = child_of(node, "left"), child_of(node, "right")
-    if left is not None and right is not None:
-        assign(builder, left, iterate(builder, value(builder, right), right))
-    return [child for child in node.named_children if child not in (left, right)]
+    if left is None or right is None:
+        return node.named_children
+    iterable = value(builder, right)
+    steps = _in_loop(builder, [child for child in node.named_children if child not in (left, right)])
+    assign(builder, left, iterate(builder, iterable, right))
+    return steps
+
+
+def _read_while(builder: Builder, node: Node) -> Sequence[Step]:
+    return _in_loop(builder, node.named_children)
+
+
+def _in_loop(builder: Builder, parts: list[Node]) -> Sequence[Step]:
+    body = [part for part in parts if part.kind_id != _ELSE]
+    return in_loop(builder, body, [part for part in parts if part.kind_id == _ELSE])
+
+
+def _read_try(builder: Builder, node: Node) -> Sequence[Step]:
+    return in_turn(builder, [[child] for child in node.named_children])
 
 
 def _read_if(builder: Builder, node: Node) -> Sequence[Step]:
@@ -84,11 +106,14 @@ def _read_if(builder: Builder, node: Node) -> Sequence[Step]:
     if condition is None or consequence is None:
         return node.named_children
     value(builder, condition)
-    before, narrowed = builder.narrowed, narrowed_by(builder, condition)
-    rest = [child for child in node.named_children if child not in (condition, consequence)]
-    if not narrowed:
-        return [consequence, *rest]
-    return [{**before, **narrowed}, consequence, before, *rest]
+    before = builder.narrowed
+    narrowed = {**before, **narrowed_by(builder, condition)}
+    rest = [[child] for child in node.named_children if child not in (condition, consequence)]
+
+    def narrow(names: dict[str, int]) -> None:
+        builder.narrowed = names
+
+    return in_turn(builder, [[partial(narrow, narrowed), consequence, partial(narrow, before)], *rest])
 
 
 def _read_assert(builder: Builder, node: Node) -> list[Node]:
@@ -148,12 +173,16 @@ def _skip(_builder: Builder, _node: Node) -> list[Node]:
     return []
 
 
+_ELSE = kind_id("else_clause")
+
 _KINDS: tuple[tuple[Handler, str], ...] = (
     (_read_assignment, "assignment"),
     (_read_augmented, "augmented_assignment"),
     (_read_return, "return_statement"),
     (_read_for, "for_statement"),
     (_read_if, "if_statement elif_clause"),
+    (_read_try, "try_statement match_statement"),
+    (_read_while, "while_statement"),
     (_read_assert, "assert_statement"),
     (_read_with_item, "with_item"),
     (_read_except, "except_clause"),

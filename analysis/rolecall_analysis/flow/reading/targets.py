@@ -22,7 +22,7 @@ def assign(builder: Builder, target: Node, source: int) -> None:
         node, held = stack.pop()
         kind = node.kind_id
         if kind == IDENTIFIER:
-            builder.copy(builder.bind(builder.text(node)), held)
+            builder.assign(builder.text(node), held)
         elif kind == ATTRIBUTE:
             _assign_attribute(builder, node, held)
         elif kind == SUBSCRIPT:

@@ -1,8 +1,13 @@
-"""`textDocument/codeAction`: what can be decided at this place, and what a role can be asked here."""
+"""`textDocument/codeAction`: what can be decided at this place, and what a role can be asked here.
+
+Some editors show them in this order: what is decided with one key stands above what asks for words. Titles are given at
+once. Where the editor can ask for the rest of an action when somebody chooses it, the rest waits
+until then (`code_action_resolve`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from lsprotocol import types
 
@@ -10,92 +15,202 @@ from rolecall_analysis import is_test_path
 from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.arguments import describe_needs, overlaps, symbol_at
 from rolecall_server.lsp.commands.work import brief_comment
-from rolecall_server.lsp.hunks import ShownHunk, shown_hunks
+from rolecall_server.lsp.hunks import ShownHunk, decided_last, diagnostic_of, shown_hunks, stale_hunks
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.lsp.to_lsp import to_diagnostic
-from rolecall_server.review.acceptance import with_needs
-from rolecall_server.review.rendering import describe_hunk
+from rolecall_server.lsp.session import Client, Folder, Session
+from rolecall_server.lsp.to_lsp import SOURCE
+from rolecall_server.review.cautions import caution_mark
+from rolecall_server.review.proposal import HunkKind, Proposal
+from rolecall_server.review.protected import guarded_paths
+from rolecall_server.review.rendering import describe_hunk, visible
 
 KINDS = [types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]
 
 
-async def code_action(ls: RolecallServer, params: types.CodeActionParams) -> list[types.CodeAction]:
-    """The actions on *params.range*, of the kinds the editor asks for."""
+async def code_action(
+    ls: RolecallServer, params: types.CodeActionParams
+) -> Sequence[types.CodeAction] | Sequence[types.Command]:
+    """The actions on *params.range*, of the kinds the editor asks for; their commands where it knows nothing else."""
+    session, uri = ls.session, params.text_document.uri
     try:
-        folder, path = ls.session.place(params.text_document.uri)
+        folder, path = session.place(uri)
     except FileRefused:
         return []
-    symbol = await symbol_at(ls.session, folder, path, params.text_document.uri, params.range)
-    here = [
-        shown
-        for shown in shown_hunks(ls.session, folder)
-        if shown.uri == params.text_document.uri and overlaps(shown.range, params.range)
+    symbol = await symbol_at(session, folder, path, uri, params.range)
+    here = [*_here(shown_hunks(session, folder), params)]
+    stale = [*_here(stale_hunks(session, folder), params)]
+    actions = [
+        *(action for shown in here for action in _on_hunk(session.client, shown, is_alone=len(here) == 1)),
+        *(action for shown in stale for action in _on_stale(session.client, shown)),
+        *_on_files(session.client, here),
+        *_on_proposals(session.client, here, stale),
+        *_on_everything(session, here),
+        *(action for shown in here for action in _in_words(session.client, shown)),
+        *_undo(session, folder, path),
+        *_requests(ls, path, params, symbol),
     ]
-    actions = [*_decisions(here), *_requests(ls, path, params, symbol)]
     only = params.context.only
-    return [action for action in actions if _asked_for(action, only)]
+    wanted = [action for action in actions if _asked_for(action, only)]
+    if session.client.code_actions:
+        return wanted
+    return [action.command for action in wanted if action.command is not None]
 
 
-def _decisions(here: Sequence[ShownHunk]) -> Iterator[types.CodeAction]:
-    for shown in here:
-        reviewed, hunk = shown.reviewed, shown.hunk
-        target = {"proposalId": reviewed.proposal.id, "hunkId": hunk.id}
-        diagnostic = to_diagnostic(reviewed.proposal, shown.change, hunk, shown.range)
-        what = f"{hunk.id}: {describe_hunk(shown.change, hunk)}"
-        needs = describe_needs(shown, with_needs(reviewed.proposal, reviewed.states, [hunk.id]))
-        yield _quick_fix(f"Rolecall: accept {what}{needs}", "rolecall.hunk.accept", target, diagnostic)
-        yield _quick_fix(f"Rolecall: reject {what}", "rolecall.hunk.reject", target, diagnostic)
-    for change in {shown.change.path: shown for shown in here}.values():
-        proposal = change.reviewed.proposal
-        target = {"proposalId": proposal.id, "path": change.change.path}
-        yield _quick_fix(
-            f"Rolecall: accept all of {proposal.id} in {change.change.path}", "rolecall.file.accept", target
-        )
-        yield _quick_fix(
-            f"Rolecall: reject all of {proposal.id} in {change.change.path}", "rolecall.file.reject", target
-        )
-    for shown in {shown.reviewed.proposal.id: shown for shown in here}.values():
-        proposal = shown.reviewed.proposal
-        target = {"proposalId": proposal.id}
-        yield _quick_fix(f"Rolecall: show {proposal.id} as a diff", "rolecall.proposal.show", target)
+def _here(hunks: Iterable[ShownHunk], params: types.CodeActionParams) -> Iterator[ShownHunk]:
+    for shown in hunks:
+        if shown.uri == params.text_document.uri and overlaps(shown.range, params.range):
+            yield shown
+
+
+def _on_hunk(client: Client, shown: ShownHunk, *, is_alone: bool) -> Iterator[types.CodeAction]:
+    hunk, target = shown.hunk, _target(shown)
+    what = f"{hunk.id}: {describe_hunk(shown.change, hunk)}{caution_mark(shown.change, hunk)}"
+    accept = _quick_fix(client, f"accept {what}{describe_needs(shown)}", "rolecall.hunk.accept", target, shown)
+    accept.is_preferred = is_alone or None  # an editor's key for the one obvious fix takes it
+    yield accept
+    yield _quick_fix(client, f"reject {what}", "rolecall.hunk.reject", target, shown)
+    yield _quick_fix(client, f"show {hunk.id} as a diff", "rolecall.proposal.show", target, shown)
+
+
+def _in_words(client: Client, shown: ShownHunk) -> Iterator[types.CodeAction]:
+    """What the developer is asked to write something for."""
+    hunk, target = shown.hunk, _target(shown)
+    if hunk.kind is HunkKind.TEXT:
+        yield _quick_fix(client, f"edit {hunk.id}…", "rolecall.hunk.edit", target)
+    yield _quick_fix(client, f"have {hunk.id} made anew…", "rolecall.hunk.revise", {**target, "ask": True})
+    yield _quick_fix(client, f"reject {hunk.id} and say why…", "rolecall.hunk.reject", {**target, "ask": True})
+
+
+def _on_stale(client: Client, shown: ShownHunk) -> Iterator[types.CodeAction]:
+    target = _target(shown)
+    what = f"{shown.hunk.id}, which is stale: {describe_hunk(shown.change, shown.hunk)}"
+    yield _quick_fix(client, f"regenerate {what}", "rolecall.hunk.revise", target, shown)
+    yield _quick_fix(client, f"reject {what}", "rolecall.hunk.reject", target, shown)
+    yield _quick_fix(client, f"show {shown.hunk.id} as a diff", "rolecall.proposal.show", target, shown)
+
+
+def _on_files(client: Client, here: Sequence[ShownHunk]) -> Iterator[types.CodeAction]:
+    for shown in {(shown.reviewed.proposal.id, shown.change.path): shown for shown in here}.values():
+        proposal, path = shown.reviewed.proposal, shown.change.path
+        target = {"proposalId": proposal.id, "path": path}
+        what = f"all of {proposal.id} in {path}"
+        guard = _guard_mark(proposal, {hunk.id for hunk in shown.change.hunks} & shown.reviewed.offered)
+        yield _quick_fix(client, f"accept {what}{guard}", "rolecall.file.accept", target)
+        yield _quick_fix(client, f"reject {what}", "rolecall.file.reject", target)
         if len(proposal.files) > 1:
-            yield _quick_fix(f"Rolecall: accept all of {proposal.id}", "rolecall.proposal.accept", target)
-            yield _quick_fix(f"Rolecall: reject all of {proposal.id}", "rolecall.proposal.reject", target)
+            yield _quick_fix(client, f"show {what} as a diff", "rolecall.proposal.show", target)
+
+
+def _on_proposals(client: Client, here: Sequence[ShownHunk], stale: Sequence[ShownHunk]) -> Iterator[types.CodeAction]:
+    offered = {shown.reviewed.proposal.id for shown in here}
+    for shown in {shown.reviewed.proposal.id: shown for shown in (*stale, *here)}.values():
+        reviewed, proposal = shown.reviewed, shown.reviewed.proposal
+        target = {"proposalId": proposal.id}
+        yield _quick_fix(client, f"show {proposal.id} as a diff", "rolecall.proposal.show", target)
+        if proposal.evidence.model:
+            yield _quick_fix(client, f"what was the model told for {proposal.id}?", "rolecall.run.context", target)
+        if len(proposal.files) > 1 and proposal.id in offered:
+            guard = _guard_mark(proposal, reviewed.offered)
+            yield _quick_fix(client, f"accept all of {proposal.id}{guard}", "rolecall.proposal.accept", target)
+            yield _quick_fix(client, f"reject all of {proposal.id}", "rolecall.proposal.reject", target)
+
+
+def _on_everything(session: Session, here: Sequence[ShownHunk]) -> Iterator[types.CodeAction]:
+    n_waiting = sum(len(folder.proposals) for folder in session.folders.values())
+    if here and n_waiting > 1:
+        what = f"everything in all {n_waiting} proposals"
+        yield _quick_fix(session.client, f"accept {what}", "rolecall.all.accept", {})
+        yield _quick_fix(session.client, f"reject {what}", "rolecall.all.reject", {})
+
+
+def _undo(session: Session, folder: Folder, path: str) -> Iterator[types.CodeAction]:
+    """Offered in the files of the proposal that was decided on last."""
+    decided = decided_last(session, folder)
+    if decided is None:
+        return
+    reviewed, hunk_ids = decided
+    proposal_id = reviewed.proposal.id
+    if path == reviewed.proposal.origin or reviewed.proposal.change_of(path) is not None:
+        was = ", ".join(f"{hunk_id} {reviewed.states[hunk_id]}" for hunk_id in hunk_ids[:3])
+        more = f" and {len(hunk_ids) - 3} more" if len(hunk_ids) > 3 else ""
+        title = f"undo the last decision ({proposal_id}: {was}{more})"
+        target = {"proposalId": proposal_id, "hunkId": hunk_ids[0]} if len(hunk_ids) == 1 else {}
+        yield _action(session.client, types.CodeActionKind.Refactor, title, "rolecall.decision.undo", target)
 
 
 def _requests(ls: RolecallServer, path: str, params: types.CodeActionParams, symbol: str) -> Iterator[types.CodeAction]:
-    uri = params.text_document.uri
+    uri, client = params.text_document.uri, ls.session.client
     if path.endswith(".py") and not is_test_path(path):
+        command, target = "rolecall.tests.generate", {"uri": uri}
         if symbol:
-            yield _refactor(
-                f"Rolecall: generate tests for {symbol}", "rolecall.tests.generate", {"uri": uri, "symbol": symbol}
-            )
-        yield _refactor("Rolecall: generate tests for this file", "rolecall.tests.generate", {"uri": uri})
+            yield _refactor(client, f"generate tests for {symbol}", command, {**target, "symbol": symbol})
+        yield _refactor(client, "generate tests for this file", command, target)
+        yield _refactor(client, "generate tests as I say…", command, {**target, "ask": True})
     document = ls.session.documents.get(uri)
     brief = brief_comment(document.text, params.range.start.line, params.range.end.line) if document else ""
     if brief:
+        target = {"uri": uri, "brief": brief, "symbol": symbol, **_at_hand(params)}
+        yield _refactor(client, f"implement “{brief}”", "rolecall.brief.implement", target)
+    else:
         yield _refactor(
-            f"Rolecall: implement “{brief}”", "rolecall.brief.implement", {"uri": uri, "brief": brief, "symbol": symbol}
+            client, "implement…", "rolecall.brief.implement", {"uri": uri, "symbol": symbol, **_at_hand(params)}
         )
-    elif ls.session.client.input:
-        yield _refactor("Rolecall: implement…", "rolecall.brief.implement", {"uri": uri, "symbol": symbol})
+
+
+def _at_hand(params: types.CodeActionParams) -> dict[str, object]:
+    """What is selected and what other tools say there: a server hears of their diagnostics here alone."""
+    others = [one for one in params.context.diagnostics if one.source != SOURCE]
+    said = [{"line": one.range.start.line + 1, "message": one.message, "source": one.source or ""} for one in others]
+    selected = {"range": _plain(params.range)} if params.range.start != params.range.end else {}
+    return {**selected, **({"diagnostics": said} if said else {})}
+
+
+def _plain(where: types.Range) -> dict[str, dict[str, int]]:
+    return {
+        name: {"line": place.line, "character": place.character}
+        for name, place in (("start", where.start), ("end", where.end))
+    }
+
+
+def _target(shown: ShownHunk) -> dict[str, object]:
+    return {"proposalId": shown.reviewed.proposal.id, "hunkId": shown.hunk.id}
+
+
+def _guard_mark(proposal: Proposal, hunk_ids: Collection[str]) -> str:
+    guarded = guarded_paths(proposal, hunk_ids)
+    return f" [guarded: {', '.join(guarded)}]" if guarded else ""
 
 
 def _quick_fix(
-    title: str, command: str, arguments: dict[str, str], diagnostic: types.Diagnostic | None = None
+    client: Client, title: str, command: str, target: Mapping[str, object], shown: ShownHunk | None = None
 ) -> types.CodeAction:
-    return types.CodeAction(
-        title=title,
-        kind=types.CodeActionKind.QuickFix,
-        diagnostics=[diagnostic] if diagnostic else None,
-        command=types.Command(title, command, arguments=[arguments]),
-    )
+    return _action(client, types.CodeActionKind.QuickFix, title, command, target, shown=shown)
 
 
-def _refactor(title: str, command: str, arguments: dict[str, str]) -> types.CodeAction:
-    return types.CodeAction(
-        title=title, kind=types.CodeActionKind.Refactor, command=types.Command(title, command, arguments=[arguments])
-    )
+def _refactor(client: Client, title: str, command: str, target: Mapping[str, object]) -> types.CodeAction:
+    return _action(client, types.CodeActionKind.Refactor, title, command, target)
+
+
+def _action(
+    client: Client,
+    kind: types.CodeActionKind,
+    title: str,
+    command: str,
+    target: Mapping[str, object],
+    *,
+    shown: ShownHunk | None = None,
+) -> types.CodeAction:
+    """An action with everything that the editor does not ask for later; `data` is what the rest is made from."""
+    title = visible(f"Rolecall: {title}")
+    action = types.CodeAction(title, kind=kind)
+    later = client.resolves & {"command", "diagnostics"}
+    if "command" not in later:
+        action.command = types.Command(title, command, arguments=[target])
+    if "diagnostics" not in later and shown is not None:
+        action.diagnostics = [diagnostic_of(shown)]
+    if later:
+        action.data = {"command": command, "target": target, "hasDiagnostic": shown is not None}
+    return action
 
 
 def _asked_for(action: types.CodeAction, only: Sequence[types.CodeActionKind | str] | None) -> bool:

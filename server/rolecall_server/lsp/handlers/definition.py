@@ -10,6 +10,8 @@ from pygls.capabilities import get_capability
 
 from rolecall_analysis import Position, Span
 from rolecall_analysis.queries import Destination
+from rolecall_server.lsp.page_answers import definition_in_page
+from rolecall_server.lsp.pages import open_run
 from rolecall_server.lsp.questions import ask_when_read, known_place
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.view import View
@@ -21,6 +23,8 @@ async def definition(
     ls: RolecallServer, params: types.DefinitionParams
 ) -> Sequence[types.Location] | Sequence[types.LocationLink]:
     """Where what is named at the position is defined; with the whole of it where the editor can show that."""
+    if (run := open_run(ls.session, params.text_document.uri)) is not None:
+        return await definition_in_page(ls, run, params.position)
     place = known_place(ls, params.text_document.uri)
     if place is None:
         return []

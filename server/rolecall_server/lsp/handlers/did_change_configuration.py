@@ -9,6 +9,7 @@ from typing import Any, cast
 from lsprotocol import types
 
 from rolecall_server.lsp.navigation import follow_navigation
+from rolecall_server.lsp.refreshing import refresh_soon
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.settings import Settings, read_settings
 
@@ -24,6 +25,7 @@ def did_change_configuration(ls: RolecallServer, params: types.DidChangeConfigur
         if problem not in known:
             ls.tell(problem, types.MessageType.Warning)
     ls.later(follow_navigation(ls))
+    refresh_soon(ls)
 
 
 def _section(sent: object) -> Mapping[str, Any] | None:

@@ -6,10 +6,10 @@ import asyncio
 
 from lsprotocol import types
 
+from rolecall_server.lsp.documents import file_path
 from rolecall_server.lsp.folders import begin_scan
 from rolecall_server.lsp.hunks import clear_hunks, show_hunks
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.lsp.session import file_path
 
 
 def did_change_workspace_folders(ls: RolecallServer, params: types.DidChangeWorkspaceFoldersParams) -> None:

@@ -10,6 +10,8 @@ from pygls.capabilities import get_capability
 
 from rolecall_analysis import definitions_in
 from rolecall_analysis.queries.symbols import Symbol, symbol_tree
+from rolecall_server.lsp.page_answers import headings_of
+from rolecall_server.lsp.pages import open_run
 from rolecall_server.lsp.questions import ask, known_place
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.symbols import symbol_detail, symbol_kind
@@ -24,6 +26,8 @@ async def document_symbol(
     ls: RolecallServer, params: types.DocumentSymbolParams
 ) -> Sequence[types.DocumentSymbol] | Sequence[types.SymbolInformation]:
     """The classes, functions and variables of the file, nested where the editor can show it."""
+    if (run := open_run(ls.session, params.text_document.uri)) is not None:
+        return headings_of(run.page, ls.session.client.encoding)
     place = known_place(ls, params.text_document.uri)
     if place is None:
         return []

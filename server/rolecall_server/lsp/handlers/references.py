@@ -7,6 +7,8 @@ from itertools import islice
 from lsprotocol import types
 
 from rolecall_analysis.queries import references as find_references
+from rolecall_server.lsp.page_answers import references_in_page
+from rolecall_server.lsp.pages import open_run
 from rolecall_server.lsp.questions import ask_when_read, known_place
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.view import View
@@ -16,6 +18,8 @@ MAX_REFERENCES = 5_000
 
 async def references(ls: RolecallServer, params: types.ReferenceParams) -> list[types.Location]:
     """Every place where what is named at the position is named: what is certain first."""
+    if (run := open_run(ls.session, params.text_document.uri)) is not None:
+        return await references_in_page(ls, run, params.position, include_entry=params.context.include_declaration)
     place = known_place(ls, params.text_document.uri)
     if place is None:
         return []

@@ -2,5 +2,6 @@
 
 from rolecall_server.team.roles.engineer import implement
 from rolecall_server.team.roles.qa_engineer import write_tests
+from rolecall_server.team.roles.qa_survivors import ask_about_survivors
 
-__all__ = ["implement", "write_tests"]
+__all__ = ["ask_about_survivors", "implement", "write_tests"]

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from pathlib import Path
 
 from rolecall_analysis import is_test_path
-from rolecall_server.context import Focus
-from rolecall_server.craft.attempts import Work
-from rolecall_server.craft.trial import affected_tests
-from rolecall_server.errors import BriefMissing
-from rolecall_server.sandbox import NotRun, TestRun
+from rolecall_analysis.retrieval import Corpus, Query, rank
+from rolecall_server.context import Focus, named_files
+from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Work
+from rolecall_server.errors import BriefMissing, FileRefused
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.trials import Trials
-from rolecall_server.workspace import file_exists, read_text_or_none, why_not_changed
+from rolecall_server.workspace import file_exists, read_for_model, why_not_changed
 
+_MAX_RANKED = 5
 _PROFILE = Path(__file__).with_suffix(".md")
 _ON_FAILURE = (
     "They pass without your change. Correct your change; change a test only where the brief asks for behaviour that "
@@ -34,39 +33,62 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     """
     if not request.brief.strip():
         raise BriefMissing("The Engineer needs a brief.", "Say in a sentence what to implement.")
-    test_path, style_path = await asyncio.to_thread(_tests_to_show, request, desk)
-    focus = Focus(request.path, request.symbol, test_path=test_path, style_path=style_path, brief=request.brief)
-    trials = Trials(desk, (request.path,) if request.path.endswith(".py") else ())
-
-    async def try_out(files: Mapping[str, str]) -> TestRun | NotRun:
-        changed = await asyncio.to_thread(desk.snapshot.with_changes, dict(files))
-        targets = await asyncio.to_thread(affected_tests, changed, files)
-        if not targets:
-            return NotRun("No test reaches the changed files.")
-        await trials.without_change(targets)
-        return await trials.with_change(files, targets)
+    if request.makes_file and (reason := why_not_changed(desk.workspace, request.path)):
+        raise FileRefused(reason, "Name another file.")
+    path = "" if request.makes_file else request.path
+    focus = await asyncio.to_thread(_focus, request, path, desk)
+    trials = Trials(desk, (path,) if path.endswith(".py") else ())
 
     work = Work(
-        opening=await open_conversation(_PROFILE, desk, focus, _task(request)),
-        read_text=lambda path: read_text_or_none(desk.workspace, path),
+        opening=await open_conversation(_PROFILE, desk, focus, _task(request), EDIT_FORMAT + FILE_OPERATIONS),
+        read_text=lambda path: read_for_model(desk.workspace, path),
         refusal=lambda path: why_not_changed(desk.workspace, path),
-        try_out=try_out,
+        try_out=trials.of_change,
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
+        moves_files=True,
     )
     return work, trials
 
 
-def _tests_to_show(request: RunRequest, desk: Desk) -> tuple[str, str]:
+def _focus(request: RunRequest, path: str, desk: Desk) -> Focus:
+    test_path, style_path = _tests_to_show(path, desk)
+    likely = "" if path else _likely_tests(request.brief, desk)
+    return Focus(
+        path,
+        request.symbol,
+        test_path=test_path,
+        style_path=style_path,
+        brief=request.brief,
+        hand=request.hand,
+        also={likely: "how this repository writes tests"} if likely else {},
+        named=named_files(desk.workspace, request.brief),
+    )
+
+
+def _likely_tests(brief: str, desk: Desk) -> str:
+    """The test file of the code that *brief* is most likely about; empty where it has none."""
+    ranked = rank(Corpus(desk.workspace.root), desk.snapshot, Query(brief, limit=_MAX_RANKED))
+    code = [one.path for one in ranked if one.path.endswith(".py") and not is_test_path(one.path)]
+    shown = (path for file in code for path in _tests_to_show(file, desk) if path)
+    return next(shown, "")
+
+
+def _tests_to_show(path: str, desk: Desk) -> tuple[str, str]:
     """The test file of the file in focus, where it has one; else one to imitate."""
-    if not request.path.endswith(".py") or is_test_path(request.path):
+    if not path.endswith(".py") or is_test_path(path):
         return "", ""
-    chosen = choose_test_path(desk.workspace, desk.snapshot, request.path)
+    chosen = choose_test_path(desk.workspace, desk.snapshot, path)
     if file_exists(desk.workspace, chosen):
         return chosen, ""
-    return "", choose_style_example(desk.snapshot, request.path, chosen) or ""
+    return "", choose_style_example(desk.snapshot, path, chosen) or ""
 
 
 def _task(request: RunRequest) -> str:
     where = f"\nIt was given on `{request.symbol}` in {request.path}." if request.symbol else ""
+    if request.hand.selection is not None:
+        first, last = request.hand.selection
+        where += f"\nThe developer had selected lines {first} to {last} of {request.path}."
+    if request.makes_file:
+        where += f"\nPut it into {request.path}, which does not exist yet: an empty SEARCH creates it."
     return f"{request.brief.strip()}{where}"

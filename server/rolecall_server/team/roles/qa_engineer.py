@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
 from pathlib import Path, PurePosixPath
 
-from rolecall_analysis import Position, definitions_in, enclosing_definition, find_definition, is_test_path, tests_of
+from rolecall_analysis import definitions_in, find_definition, is_test_path, tests_of
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import Work
+from rolecall_server.craft.test_text import changed_tests
+from rolecall_server.craft.verdicts import read_missing, read_suspicions, unexplained
 from rolecall_server.errors import FileRefused, NotFound
-from rolecall_server.sandbox import NotRun, TestRun
+from rolecall_server.model.recording import ABOUT_THE_MACHINE
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
+from rolecall_server.team.roles.qa_aims import Aims, find_aims
+from rolecall_server.team.roles.qa_repair import begin_repair
+from rolecall_server.team.sifting import is_own_module
 from rolecall_server.team.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.trials import Trials
-from rolecall_server.workspace import file_exists, read_text_file, read_text_or_none, split_lines, why_not_changed
+from rolecall_server.workspace import file_exists, read_for_model, read_text_file, why_not_changed
 
 _PROFILE = Path(__file__).with_suffix(".md")
-_ON_FAILURE = (
-    "Find out for each whether the test or the code is wrong. Correct the tests that are wrong. Where the code is "
-    "wrong, take the case out again and say so in a sentence that begins with `Finding:`."
+_ON_FAILURE = "Correct the tests. What the code does wrong is a line that begins with `Finding:`, in the form you know."
+_MAX_NAMED = 5
+_EARLIER = (
+    "You proposed the tests below for this before, and the developer wants them otherwise. They are not in the file: "
+    "write all of them anew, as the developer now adds."
 )
-_MAX_RUNS_NAMED = 40
 
 
 async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
@@ -32,12 +37,13 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         FileRefused: there is no such file, it is a test file itself, or no Python.
         NotFound: the file has no such symbol.
     """
-    _check(request, desk)
+    check_target(request, desk)
     test_path = await asyncio.to_thread(choose_test_path, desk.workspace, desk.snapshot, request.path)
     extends = file_exists(desk.workspace, test_path)
     trials = Trials(desk, (request.path,))
     existing = await asyncio.to_thread(tests_of, desk.snapshot, request.path)
     await trials.without_change(existing)
+    aims = await find_aims(request, desk, trials.before, existing)
     style_path = await asyncio.to_thread(choose_style_example, desk.snapshot, request.path, test_path)
     focus = Focus(
         request.path,
@@ -45,30 +51,50 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         test_path=test_path if extends else "",
         style_path=style_path or "",
         brief=request.brief,
+        hand=request.hand,
     )
-    task = _task(request, desk, test_path, extends, trials.before)
+    task = _task(request, aims, test_path, await desk.bench.tools(), extends=extends)
+    if desk.earlier:
+        task = f"{_EARLIER}\n\n{desk.earlier}\n{task}"
+
+    def is_own(name: str) -> bool:
+        return is_own_module(desk.snapshot, name)
+
     work = Work(
         opening=await open_conversation(_PROFILE, desk, focus, task),
-        read_text=lambda path: read_text_or_none(desk.workspace, path),
+        read_text=lambda path: read_for_model(desk.workspace, path),
         refusal=lambda path: why_not_changed(desk.workspace, path) or _refusal(path),
         try_out=lambda files: trials.with_change(files, tuple(dict.fromkeys((*existing, *files)))),
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
+        chosen=aims.reason,
+        objection=lambda path, text: _objection(path, text, read_for_model(desk.workspace, path)),
+        to_mend=lambda failures, said: unexplained(failures, said, is_own),
+        is_answer=lambda reply: bool(read_suspicions(reply) or read_missing(reply)),
+        begin_repair=lambda attempt: begin_repair(desk.workspace, desk.snapshot, request.path, attempt),
     )
     return work, trials
 
 
-def _check(request: RunRequest, desk: Desk) -> None:
+def check_target(request: RunRequest, desk: Desk) -> None:
+    """Hold *request* to a Python module that is no test, and to a symbol that it has.
+
+    Raises:
+        FileRefused: the file is a test itself, or no Python.
+        NotFound: the file has no such symbol.
+    """
     if not request.path.endswith(".py"):
         raise FileRefused(f"{request.path or 'Nothing'} is no Python file.", "Open the module you want tests for.")
     if is_test_path(request.path):
         raise FileRefused(f"{request.path} is a test file itself.", "Open the module it tests.")
+    if not read_text_file(desk.workspace, request.path).text.strip():
+        raise FileRefused(f"{request.path} is empty.", "There is nothing to test in it yet.")
     if request.symbol and find_definition(desk.snapshot, request.path, request.symbol) is None:
         names = [d.qualified_name for d in definitions_in(desk.snapshot, request.path) if d.kind != "variable"]
         raise NotFound(f"{request.path} has no {request.symbol}.", f"It has: {', '.join(names) or 'nothing to test'}.")
 
 
-def _task(request: RunRequest, desk: Desk, test_path: str, extends: bool, before: TestRun | NotRun | None) -> str:
+def _task(request: RunRequest, aims: Aims, test_path: str, tools: str, *, extends: bool) -> str:
     what = f"`{request.symbol}` in {request.path}" if request.symbol else request.path
     lines = [f"Write tests for {what}."]
     if extends:
@@ -76,48 +102,19 @@ def _task(request: RunRequest, desk: Desk, test_path: str, extends: bool, before
         lines.append("Imports that they need and the file lacks go to its other imports, in an edit of their own.")
     else:
         lines.append(f"Put them into {test_path}, which does not exist yet: an empty SEARCH creates it.")
-    unreached = _unreached(desk, request, before)
-    if unreached:
-        lines += [f"The existing tests do not reach these lines of {request.path}:", *unreached]
-    elif before is None:
-        lines.append(f"No existing test imports {request.path}.")
+    lines += [f"{ABOUT_THE_MACHINE}{tools}."] if tools else []
+    lines += aims.task
     if request.brief:
         lines.append(f"The developer adds: {request.brief}")
     return "\n".join(lines)
 
 
-def _unreached(desk: Desk, request: RunRequest, before: TestRun | NotRun | None) -> list[str]:
-    """What the existing tests leave out, as a line of text for each run of lines: where, and how it begins."""
-    if not isinstance(before, TestRun) or request.path not in before.coverage:
-        return []
-    source = split_lines(read_text_file(desk.workspace, request.path).text)
-    missing = [line for line in sorted(before.coverage[request.path].missing_lines) if line <= len(source)]
-    symbol = find_definition(desk.snapshot, request.path, request.symbol) if request.symbol else None
-    if symbol is not None:
-        missing = [line for line in missing if symbol.span.start.line < line <= symbol.span.end.line + 1]
-    runs = _runs(missing)
-    described = [_describe(desk, request.path, run, source) for run in runs[:_MAX_RUNS_NAMED]]
-    more = len(runs) - _MAX_RUNS_NAMED
-    return [*described, f"- and {more} more places"] if more > 0 else described
-
-
-def _runs(numbers: Iterable[int]) -> list[list[int]]:
-    """Ascending *numbers* in runs without gaps."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return runs
-
-
-def _describe(desk: Desk, path: str, run: Sequence[int], source: Sequence[str]) -> str:
-    """``- lines 30-32, in Cart.total, from `if not items:` ``"""
-    around = enclosing_definition(desk.snapshot, path, Position(run[0] - 1, 0))
-    where = f", in {around.qualified_name}" if around else ""
-    lines = f"line {run[0]}" if len(run) == 1 else f"lines {run[0]}-{run[-1]}"
-    return f"- {lines}{where}{', from' if len(run) > 1 else ':'} `{source[run[0] - 1].strip()}`"
+def _objection(path: str, text: str, base: str | None) -> str | None:
+    """Why *text* may not take the place of *base*: it has tests of the developer's otherwise, or not at all."""
+    changed = changed_tests(text, base) if base else ()
+    if not changed:
+        return None
+    return f"Your edits of {path} change {', '.join(changed[:_MAX_NAMED])}, which exist: leave them as they are."
 
 
 def _refusal(path: str) -> str | None:

@@ -1,0 +1,30 @@
+"""The outermost part of a command that decides or writes: how it ends, whatever happens in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.console import Console
+
+from rolecall_server.cli.interrupts import end_like_ctrl_c
+from rolecall_server.cli.screen import print_json_error, say, say_error
+from rolecall_server.errors import RolecallError
+
+
+def exit_code_of(
+    command: Callable[[], int], *, as_json: bool, cancelled: str = "Cancelled; nothing was written."
+) -> int:
+    """The exit code of *command*; an error is told where its reader looks, with what to do next."""
+    end_like_ctrl_c()
+    messages = Console(stderr=True, highlight=False)
+    try:
+        return command()
+    except RolecallError as error:
+        if as_json:
+            print_json_error(error)
+        else:
+            say_error(messages, error)
+        return 1
+    except KeyboardInterrupt:
+        say(messages, cancelled)
+        return 130

@@ -1,0 +1,206 @@
+"""Deciding hunk by hunk in a terminal: each is shown, asked about, and only at the end anything is written."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+
+from rich.console import Console
+
+from rolecall_server.cli.disk import write_accepted
+from rolecall_server.cli.editing import edit_in_editor
+from rolecall_server.cli.screen import ask, ask_with_words, print_file_header, print_hunk, say, say_prose
+from rolecall_server.cli.whole_file import show_file
+from rolecall_server.errors import FileRefused
+from rolecall_server.review.acceptance import with_needs
+from rolecall_server.review.proposal import FileChange, Hunk, HunkState
+from rolecall_server.review.protected import guarded_paths
+from rolecall_server.review.rendering import describe_hunk
+from rolecall_server.review.shelf import Reviewed, decide, edit_hunk
+from rolecall_server.store import Store
+from rolecall_server.team.learning import hand_over
+from rolecall_server.workspace import Workspace
+
+_LETTERS = {"y": "yes", "n": "no", "a": "all", "e": "edit", "s": "show", "u": "undo", "q": "quit"}
+_HELP = (
+    "  y  accept this hunk\n"
+    "  n  reject it; what you write after the letter is the reason\n"
+    "  a  accept it and all that follow\n"
+    "  e  edit its text in $EDITOR, then decide\n"
+    "  s  show the whole file with the hunk in its place\n"
+    "  u  undo the last answer\n"
+    "  q  stop asking: write what was accepted, leave the rest undecided\n"
+    "  Ctrl+C  stop, and write nothing"
+)
+_GUARDED_HELP = "  y  change this file all the same\n  n  leave it as it is, and the hunk undecided"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What one answer settled."""
+
+    number: int
+    """Of the hunk that was asked about, from 0."""
+    accepted: tuple[str, ...] = ()
+    rejected: str = ""
+    reason: str = ""
+    confirmed: tuple[str, ...] = ()
+    """Guarded files that may be changed."""
+
+
+@dataclass
+class Deciding:
+    """The answers so far; nothing of them is stored or written before the last question."""
+
+    screen: Console
+    store: Store
+    workspace: Workspace
+    reviewed: Reviewed
+    answers: list[Answer] = field(default_factory=list[Answer])
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """The hunks accepted so far, each once."""
+        return tuple(dict.fromkeys(hunk_id for answer in self.answers for hunk_id in answer.accepted))
+
+    @property
+    def rejected(self) -> dict[str, str]:
+        """The hunks rejected so far, with the reasons."""
+        return {answer.rejected: answer.reason for answer in self.answers if answer.rejected}
+
+    @property
+    def as_answered(self) -> Reviewed:
+        """The proposal as if what was rejected so far were so in the store: nothing brings it along any more."""
+        return with_rejected(self.reviewed, self.rejected)
+
+
+def ask_for_decisions(deciding: Deciding) -> None:
+    """Ask about every hunk on offer, until the last or until the developer has had enough."""
+    hunks = deciding.reviewed.proposal.hunks()
+    number, shown_file = 0, ""
+    while number < len(hunks):
+        change, hunk = deciding.reviewed.proposal.hunks()[number]
+        if hunk.id not in deciding.as_answered.offered or hunk.id in deciding.accepted:
+            number += 1
+            continue
+        if change.path == shown_file:
+            deciding.screen.print()
+        else:
+            print_file_header(deciding.screen, change)
+            shown_file = change.path
+        print_hunk(deciding.screen, deciding.reviewed, change, hunk)
+        following = _ask_about(deciding, number, change, hunk)
+        if following is None:
+            break
+        number = following
+
+
+def with_rejected(reviewed: Reviewed, rejected: Collection[str]) -> Reviewed:
+    """*reviewed* as if some hunks were rejected."""
+    return replace(reviewed, states={**reviewed.states, **dict.fromkeys(rejected, HunkState.REJECTED)})
+
+
+def carry_out_decisions(
+    store: Store, workspace: Workspace, reviewed: Reviewed, accepted: Collection[str], rejected: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Write the *accepted* hunks, then store the *rejected* ones with their reasons; the paths that were written.
+
+    What a run of the team taught is offered once all of it is decided.
+
+    Raises:
+        HunkStale: a file changed meanwhile; nothing was written or stored.
+        FileRefused: a file cannot be written; the same.
+    """
+    written = write_accepted(store, workspace, with_rejected(reviewed, rejected), accepted) if accepted else ()
+    if rejected:
+        act_id = store.add_act(workspace.root, "reject")
+        for hunk_id, reason in rejected.items():
+            decide(store, reviewed, {hunk_id: HunkState.REJECTED}, reason, act_id)
+    hand_over(store, workspace, reviewed.proposal.run_id)
+    return written
+
+
+def without_guarded(reviewed: Reviewed, wanted: Collection[str], allowed: Collection[str] = ()) -> tuple[str, ...]:
+    """Those of *wanted* that change no guarded file, by themselves or through hunks they need; *allowed* ones may."""
+
+    def changes_guarded(hunk_id: str) -> bool:
+        along = with_needs(reviewed.proposal, reviewed.states, [hunk_id])
+        return any(path not in allowed for path in guarded_paths(reviewed.proposal, along))
+
+    return tuple(hunk_id for hunk_id in wanted if not changes_guarded(hunk_id))
+
+
+def _ask_about(deciding: Deciding, number: int, change: FileChange, hunk: Hunk) -> int | None:
+    """The number of the hunk to ask about next; ``None`` where the developer has had enough."""
+    n_hunks = len(deciding.reviewed.proposal.hunks())
+    needs = _needs(deciding.as_answered, hunk, deciding.accepted)
+    question = f"({number + 1}/{n_hunks}) {hunk.id} {describe_hunk(change, hunk)}{needs}. Accept it?"
+    letter, words = ask_with_words(deciding.screen, question, _LETTERS, _HELP, "q")
+    match letter:
+        case "y":
+            _accept(deciding, number)
+        case "a":
+            _accept(deciding, number, all_that_follow=True)
+            return None
+        case "n":
+            deciding.answers.append(Answer(number, rejected=hunk.id, reason=words))
+        case "e":
+            _edit(deciding, change, hunk)
+            return number
+        case "s":
+            show_file(deciding.screen, deciding.workspace, deciding.reviewed, change, hunk)
+            return number
+        case "u":
+            return _undo(deciding, number)
+        case _:
+            return None
+    return number + 1
+
+
+def _accept(deciding: Deciding, number: int, *, all_that_follow: bool = False) -> None:
+    """Note that a hunk is accepted, and maybe all after it, with what they need; guarded files are asked about."""
+    reviewed = deciding.as_answered
+    hunks = reviewed.proposal.hunks()[number:] if all_that_follow else reviewed.proposal.hunks()[number : number + 1]
+    wanted = [hunk.id for _, hunk in hunks if hunk.id in reviewed.offered and hunk.id not in deciding.accepted]
+    along = with_needs(reviewed.proposal, reviewed.states, wanted)
+    known = {path for answer in deciding.answers for path in answer.confirmed}
+    asked = {path: why for path, why in guarded_paths(reviewed.proposal, along).items() if path not in known}
+    confirmed = tuple(path for path, why in asked.items() if _may_change(deciding.screen, path, why))
+    allowed = without_guarded(reviewed, wanted, {*known, *confirmed})
+    accepted = with_needs(reviewed.proposal, reviewed.states, allowed)
+    if left := [hunk_id for hunk_id in wanted if hunk_id not in allowed]:
+        say_prose(deciding.screen, f"Left undecided: {', '.join(left)}.", "yellow")
+    deciding.answers.append(Answer(number, accepted, confirmed=confirmed))
+
+
+def _may_change(screen: Console, path: str, why: str) -> bool:
+    return ask(screen, f"{path} is guarded: {why}. Change it?", "yn", _GUARDED_HELP) == "y"
+
+
+def _edit(deciding: Deciding, change: FileChange, hunk: Hunk) -> None:
+    """Have the developer put another text in place of the hunk's; it is asked about again."""
+    try:
+        text = edit_in_editor("".join(hunk.new_lines), change.renamed_to or change.path, deciding.workspace.root)
+        if text is None:
+            say(deciding.screen, "Nothing was edited.")
+            return
+        act_id = deciding.store.add_act(deciding.workspace.root, "edit")
+        deciding.reviewed = edit_hunk(deciding.store, deciding.reviewed, hunk.id, text, act_id)
+    except FileRefused as error:
+        say_prose(deciding.screen, str(error), "bold red")
+
+
+def _undo(deciding: Deciding, number: int) -> int:
+    if not deciding.answers:
+        say(deciding.screen, "There is no answer to undo; `rolecall undo` takes back what was written before.")
+        return number
+    return deciding.answers.pop().number
+
+
+def _needs(reviewed: Reviewed, hunk: Hunk, accepted: Collection[str]) -> str:
+    """Which hunks come along with *hunk*, and which it needs in vain."""
+    wanted = with_needs(reviewed.proposal, reviewed.states, [hunk.id])
+    others = [other for other in wanted if other != hunk.id and other not in accepted]
+    refused = [need for need in hunk.needs if reviewed.states[need] is HunkState.REJECTED]
+    along = f", with {', '.join(others)}, which it needs" if others else ""
+    return along + (f"; it needs {', '.join(refused)}, which you rejected" if refused else "")

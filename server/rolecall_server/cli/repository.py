@@ -1,0 +1,85 @@
+"""What a command begins with: the repository it is about, and what is known of it."""
+
+from __future__ import annotations
+
+import argparse
+from functools import partial
+from pathlib import Path
+
+from rolecall_server.errors import FileRefused, NotFound
+from rolecall_server.review.shelf import Reviewed, load_all, load_proposal, load_undecided, refresh, take_over
+from rolecall_server.store import Store, open_store, store_path
+from rolecall_server.team.abandoned import mark_interrupted_runs
+from rolecall_server.workspace import Workspace, find_root, read_text_or_none
+
+
+def find_workspace(root: Path | None, near: Path | None = None) -> Workspace:
+    """The repository at *root*; where none is named, the project around *near* or the current folder.
+
+    Raises:
+        FileRefused: *root* is no folder.
+    """
+    found = root or find_root(near if near is not None else Path.cwd() / "anything")
+    if not found.is_dir():
+        raise FileRefused(f"{found} is no folder.", "Give --root the folder of a repository.")
+    return Workspace(found.resolve())
+
+
+def open_repository(arguments: argparse.Namespace) -> tuple[Store, Workspace]:
+    """The store and the repository that a command is about; what killed processes left behind is seen first.
+
+    Raises:
+        FileRefused: the root is no folder.
+        StoreUnavailable: the store cannot be opened.
+    """
+    at: str = getattr(arguments, "at", None) or ""
+    workspace = find_workspace(arguments.root, Path(at.rpartition(":")[0]) if at else None)
+    store = open_user_store()
+    take_over(store, workspace.root, partial(read_text_or_none, workspace))
+    return store, workspace
+
+
+def open_user_store() -> Store:
+    """The user's store, in which runs whose process is gone are interrupted.
+
+    Raises:
+        StoreUnavailable: it cannot be opened.
+    """
+    store = open_store(store_path())
+    mark_interrupted_runs(store)
+    return store
+
+
+def proposal_here(store: Store, workspace: Workspace, proposal_id: str) -> Reviewed:
+    """A proposal for this repository, its hunks placed in the files as they are now.
+
+    Raises:
+        NotFound: there is none of that id, or it is for another repository.
+    """
+    run_id = load_proposal(store, proposal_id).proposal.run_id
+    if run_id not in {run.id for run in store.runs(workspace.root)}:
+        raise NotFound(f"{proposal_id} is for another repository.", "Go to its folder, or name it with --root.")
+    return refreshed(store, workspace, proposal_id)
+
+
+def proposals_here(store: Store, workspace: Workspace) -> tuple[Reviewed, ...]:
+    """The proposals for this repository with something left to decide, oldest first."""
+    read_text = partial(read_text_or_none, workspace)
+    return tuple(refresh(store, reviewed, read_text) for reviewed in load_undecided(store, workspace.root))
+
+
+def refreshed(store: Store, workspace: Workspace, proposal_id: str) -> Reviewed:
+    """A proposal with its hunks placed in the files as they are now."""
+    return refresh(store, load_proposal(store, proposal_id), partial(read_text_or_none, workspace))
+
+
+def proposals_of_run(store: Store, workspace: Workspace, run_id: str) -> tuple[Reviewed, ...]:
+    """The proposals of a run in this repository, the latest first.
+
+    Raises:
+        NotFound: there is no such run here.
+    """
+    if run_id not in {run.id for run in store.runs(workspace.root)}:
+        raise NotFound(f"There is no run {run_id} in {workspace.root}.", "`rolecall log` lists those there are.")
+    found = [reviewed for reviewed in load_all(store, workspace.root) if reviewed.proposal.run_id == run_id]
+    return tuple(refreshed(store, workspace, reviewed.proposal.id) for reviewed in reversed(found))

@@ -1,0 +1,126 @@
+"""`rolecall review`: what is undecided in this repository, and the decisions, one by one or from a script."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+
+from rolecall_server.cli.boundary import exit_code_of
+from rolecall_server.cli.deciding import carry_out_decisions, with_rejected, without_guarded
+from rolecall_server.cli.repository import open_repository, proposal_here, proposals_here, refreshed
+from rolecall_server.cli.screen import (
+    print_diff,
+    print_json,
+    print_summary,
+    proposal_json,
+    say,
+    say_prose,
+)
+from rolecall_server.cli.work import review_in_terminal, say_what_was_done
+from rolecall_server.errors import FileRefused
+from rolecall_server.review.acceptance import with_needs
+from rolecall_server.review.evidence import summarise_tests
+from rolecall_server.review.protected import guarded_paths
+from rolecall_server.review.shelf import Reviewed, check_undecided
+from rolecall_server.store import Store
+from rolecall_server.workspace import Workspace
+
+
+def run_review(arguments: argparse.Namespace) -> int:
+    """Carry out `rolecall review`; the exit code."""
+    return exit_code_of(lambda: _review(arguments), as_json=arguments.json)
+
+
+def _review(arguments: argparse.Namespace) -> int:
+    store, workspace = open_repository(arguments)
+    if arguments.proposal is None:
+        _list(store, workspace, as_json=arguments.json)
+    elif arguments.accept or arguments.reject:
+        _decide(store, workspace, arguments)
+    else:
+        _show(store, workspace, arguments)
+    return 0
+
+
+def _list(store: Store, workspace: Workspace, *, as_json: bool) -> None:
+    waiting = proposals_here(store, workspace)
+    if as_json:
+        print_json([_row(reviewed) for reviewed in waiting])
+        return
+    screen = Console(highlight=False)
+    if not waiting:
+        say(screen, f"Nothing is undecided in {workspace.root}.")
+        return
+    for reviewed in waiting:
+        proposal, n_left = reviewed.proposal, len(reviewed.undecided)
+        files = ", ".join(change.path for change in proposal.files)
+        say_prose(screen, f"{proposal.id}  {proposal.title}", "bold")
+        say_prose(screen, f"    {n_left} of {len(reviewed.states)} hunks undecided, in {files}")
+        say_prose(screen, f"    {proposal.role}: {summarise_tests(proposal.evidence)}")
+    say(screen, f"\nrolecall review {waiting[-1].proposal.id}  shows the last of them, and asks.", "dim")
+
+
+def _row(reviewed: Reviewed) -> dict[str, Any]:
+    proposal = reviewed.proposal
+    return {
+        "proposal": proposal.id,
+        "run": proposal.run_id,
+        "role": proposal.role,
+        "title": proposal.title,
+        "files": [change.path for change in proposal.files],
+        "states": dict(reviewed.states),
+    }
+
+
+def _show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> None:
+    reviewed = proposal_here(store, workspace, arguments.proposal)
+    if arguments.json:
+        print_json(proposal_json(reviewed))
+        return
+    screen = Console(highlight=False)
+    if reviewed.offered and sys.stdin.isatty():
+        review_in_terminal(screen, store, workspace, reviewed)
+        return
+    print_summary(screen, reviewed)
+    print_diff(screen, reviewed)
+
+
+def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> None:
+    """Decide as the options say, all or nothing.
+
+    Raises:
+        NotFound: a hunk does not exist, or was decided before.
+        FileRefused: a guarded file would change, and nobody said that it may.
+    """
+    reviewed = proposal_here(store, workspace, arguments.proposal)
+    accepted, rejected = _hunk_ids(reviewed, arguments.accept), _hunk_ids(reviewed, arguments.reject)
+    check_undecided(reviewed, (*accepted, *rejected))
+    if both := sorted({*accepted} & {*rejected}):
+        raise FileRefused(f"{', '.join(both)} cannot be accepted and rejected.", "Name each hunk once.")
+    if not arguments.guarded:
+        _refuse_guarded(with_rejected(reviewed, rejected), accepted)
+    reasons = dict.fromkeys(rejected, str(arguments.reason))
+    written = carry_out_decisions(store, workspace, reviewed, accepted, reasons)
+    if arguments.json:
+        print_json({**proposal_json(refreshed(store, workspace, reviewed.proposal.id)), "written": written})
+    else:
+        say_what_was_done(Console(highlight=False), store, workspace, reviewed.proposal.id, written)
+
+
+def _hunk_ids(reviewed: Reviewed, listed: str) -> tuple[str, ...]:
+    """The ids in ``h1,h2``; ``all`` are those on offer."""
+    if listed.strip() == "all":
+        return with_needs(reviewed.proposal, reviewed.states, reviewed.offered)
+    return tuple(dict.fromkeys(part.strip() for part in listed.split(",") if part.strip()))
+
+
+def _refuse_guarded(reviewed: Reviewed, accepted: Sequence[str]) -> None:
+    left = [hunk_id for hunk_id in accepted if hunk_id not in without_guarded(reviewed, accepted)]
+    guarded = guarded_paths(reviewed.proposal, with_needs(reviewed.proposal, reviewed.states, left))
+    if guarded:
+        named = "; ".join(f"{path} is guarded: {why}" for path, why in guarded.items())
+        raise FileRefused(f"{', '.join(left)}: {named}.", "Add --guarded to change it all the same.")

@@ -1,0 +1,254 @@
+"""`rolecall run` and `rolecall resume`: the whole team on a brief, from the plan to the proposal of each sprint."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.prompt import Prompt
+from rich.status import Status
+
+from rolecall_server.cli.boundary import exit_code_of
+from rolecall_server.cli.deciding import carry_out_decisions
+from rolecall_server.cli.interrupts import run_until_interrupted
+from rolecall_server.cli.repository import find_workspace, open_user_store, refreshed
+from rolecall_server.cli.screen import next_step, print_json, proposal_json, say, say_prose
+from rolecall_server.cli.work import hunks_wanted, read_repository, report_on, review_in_terminal, write_without_asking
+from rolecall_server.errors import NotFound, UserMustAct
+from rolecall_server.model import find_model
+from rolecall_server.settings import Settings, read_settings
+from rolecall_server.store import Store
+from rolecall_server.store.messages import MessageRow
+from rolecall_server.team.change_plan import drop_tasks
+from rolecall_server.team.declared import Role, confirm_roles, known_roles, roles_to_confirm
+from rolecall_server.team.documents import Question
+from rolecall_server.team.documents.understanding import understand
+from rolecall_server.team.known import known_model
+from rolecall_server.team.learning import waiting_handover
+from rolecall_server.team.operation import Developer, Ended, carry_out_run
+from rolecall_server.team.planning import Brief, Plan, begin_run, change_plan, plan_for
+from rolecall_server.team.pool import load_pool
+from rolecall_server.team.reworking import branch_with, edit_document, rerun
+from rolecall_server.team.room import answer_nothing
+from rolecall_server.team.run import Repository
+from rolecall_server.team.telling import describe_message
+from rolecall_server.workspace import Workspace, relative_path, resolve
+
+
+def run_team(arguments: argparse.Namespace) -> int:
+    """Carry out `rolecall run` or `rolecall resume`; the exit code."""
+    cancelled = "Stopped. `rolecall log` names the run; `rolecall resume RUN` goes on with it."
+    return exit_code_of(lambda: _carry_out(arguments), as_json=arguments.json, cancelled=cancelled)
+
+
+def _carry_out(arguments: argparse.Namespace) -> int:
+    command = _begin(arguments)
+    return command.run() if arguments.command == "run" else command.resume()
+
+
+def _begin(arguments: argparse.Namespace) -> _Command:
+    file: Path | None = getattr(arguments, "file", None)
+    store = open_user_store()
+    workspace = find_workspace(arguments.root, file)
+    settings, _ = read_settings(arguments.settings, os.environ)
+    return _Command(arguments, store, workspace, settings, Console(stderr=True, highlight=False))
+
+
+@dataclass(frozen=True)
+class _Command:
+    """One command, with what it works on."""
+
+    arguments: argparse.Namespace
+    store: Store
+    workspace: Workspace
+    settings: Settings
+    messages: Console
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is somebody to ask."""
+        return sys.stdin.isatty() and not self.arguments.json and not self.arguments.yes
+
+    def run(self) -> int:
+        """Plan a run, begin it, and go on with it."""
+        roles = self._roles()
+        wanted = _names(self.arguments.roles)
+        plan = plan_for(self.arguments.brief, roles, self.settings, wanted)
+        self._show(plan, roles)
+        if self.arguments.plan:
+            return 0
+        if self.asks and not plan.is_lean and not wanted:
+            plan = self._settle(plan, roles)
+        file: Path | None = self.arguments.file
+        path = relative_path(self.workspace, resolve(file)) if file is not None else ""
+        run_until_interrupted(self._close_model())  # refused before anything is stored
+        repository = run_until_interrupted(self._repository())
+        understanding = None if plan.is_lean else understand(repository.snapshot, repository.workspace)
+        brief = Brief(self.arguments.brief, path)
+        run_id = begin_run(self.store, self.workspace.root, brief, plan, understanding)
+        return self._go_on(run_id, repository)
+
+    def resume(self) -> int:
+        """Go on with a run, after what the developer wants to be different."""
+        run_id: str = self.arguments.run
+        row = self.store.run(run_id)
+        if run_id not in {run.id for run in self.store.runs(self.workspace.root)}:
+            raise NotFound(f"{run_id} is for another repository.", "Go to its folder, or name it with --root.")
+        if row.state == "running":
+            raise UserMustAct(f"{run_id} is being worked on by process {row.process_id}.", "End that one first.")
+        pool = load_pool(self.store, run_id)
+        if names := _names(self.arguments.roles):
+            change_plan(self.store, pool, names, "You chose them when the run was taken up again.")
+        if dropped := self.arguments.drop.replace(",", " ").split():
+            drop_tasks(self.store, pool, dropped)
+        if self.arguments.again:
+            rerun(self.store, run_id, self._roles(), self.arguments.again)
+        if self.arguments.edit:
+            message, file = self.arguments.edit
+            text = Path(file).read_text(encoding="utf-8")
+            if self.arguments.branch:
+                run_id = branch_with(self.store, self.workspace.root, run_id, message, text)
+                say(self.messages, f"{run_id} branches off {self.arguments.run} there.")
+            else:
+                edit_document(self.store, run_id, message, text)
+        self.store.resume_run(run_id)
+        return self._go_on(run_id, run_until_interrupted(self._repository()))
+
+    def _go_on(self, run_id: str, repository: Repository) -> int:
+        """Sprint after sprint, until something is left to the developer."""
+        while True:
+            ended = run_until_interrupted(self._work(run_id, repository))
+            if ended.error is not None and not self.arguments.json:
+                for error in ended.errors:
+                    say_prose(self.messages, f"{error.code}: {error.what}", "bold red")
+                    say_prose(self.messages, next_step(error))
+            code = self._decide(run_id, ended)
+            if code or ended.state != "waiting" or self._left(ended):
+                return self._say_end(run_id, ended, code)
+            self.store.resume_run(run_id)
+            repository = run_until_interrupted(self._repository())
+
+    async def _work(self, run_id: str, repository: Repository) -> Ended:
+        client = known_model(await find_model(self.settings.model, os.environ, store=self.store), self.store)
+        try:
+            say(self.messages, f"{run_id}: the team in {self.workspace.root}, with {client.label}")
+            with self.messages.status("at work") as status:
+                ask = _Asking(self.messages, status).ask if self.asks else answer_nothing
+                return await carry_out_run(run_id, repository, client, Developer(report_on(status), ask, self._tell))
+        finally:
+            await client.aclose()
+
+    async def _close_model(self) -> None:
+        await (await find_model(self.settings.model, os.environ, store=self.store)).client.aclose()
+
+    async def _repository(self) -> Repository:
+        with self.messages.status("reading the repository") as status:
+            snapshot = await asyncio.to_thread(read_repository, self.workspace.root, status)
+        return Repository(self.workspace, snapshot, self.store, self.settings, os.environ)
+
+    def _tell(self, message: MessageRow) -> None:
+        if not self.arguments.json:
+            say_prose(self.messages, f"  {describe_message(message)}")
+
+    def _roles(self) -> dict[str, Role]:
+        """The roles there are; those of the repository once the developer has confirmed them."""
+        found = roles_to_confirm(self.workspace, self.store)
+        if found is not None:
+            files = ", ".join(found.files)
+            said = f"This repository brings roles of its own ({files}). What they say is told to your model."
+            say_prose(self.messages, said, "yellow")
+            if self.arguments.repository_roles or (
+                self.asks and Prompt.ask("Use them?", choices=["yes", "no"], default="no") == "yes"
+            ):
+                confirm_roles(self.workspace, self.store, found)
+            else:
+                say_prose(self.messages, "They are not used; --repository-roles confirms them.")
+        return known_roles(self.workspace, self.store)
+
+    def _show(self, plan: Plan, roles: Mapping[str, Role]) -> None:
+        if self.arguments.json:
+            return
+        say_prose(self.messages, plan.why, "bold")
+        for name in plan.roles:
+            published = ", ".join(dict.fromkeys(kind for duty in roles[name].duty for kind in duty.publishes))
+            say_prose(self.messages, f"  {roles[name].title} ({name}): {published}")
+        say_prose(self.messages, f"  {plan.estimate}")
+        if plan.is_lean:
+            say_prose(self.messages, f"  --roles all has the whole team: {', '.join(roles)}.")
+
+    def _settle(self, plan: Plan, roles: Mapping[str, Role]) -> Plan:
+        """The plan as the developer wants it."""
+        said = Prompt.ask("Enter to go on, or the roles you want", default="", show_default=False)
+        if not said.strip():
+            return plan
+        chosen = plan_for(self.arguments.brief, roles, self.settings, _names(said))
+        self._show(chosen, roles)
+        return chosen
+
+    def _decide(self, run_id: str, ended: Ended) -> int:
+        """Have the proposal decided; the exit code of that."""
+        code = 1 if ended.error is not None else 0
+        if not ended.proposal_id or ended.state in ("paused", "failed"):
+            return code
+        reviewed = refreshed(self.store, self.workspace, ended.proposal_id)
+        wanted = hunks_wanted(reviewed, guarded=self.arguments.guarded) if self.arguments.yes else ()
+        if self.arguments.json:
+            carry_out_decisions(self.store, self.workspace, reviewed, wanted, {})
+        elif self.arguments.yes or not sys.stdin.isatty():
+            write_without_asking(self.store, self.workspace, reviewed, wanted, accept=self.arguments.yes)
+        else:
+            review_in_terminal(Console(highlight=False), self.store, self.workspace, reviewed)
+        return code
+
+    def _left(self, ended: Ended) -> bool:
+        return bool(refreshed(self.store, self.workspace, ended.proposal_id).undecided)
+
+    def _say_end(self, run_id: str, ended: Ended, code: int) -> int:
+        if self.arguments.json:
+            proposals = {}
+            if ended.proposal_id:
+                proposals = proposal_json(refreshed(self.store, self.workspace, ended.proposal_id))
+            errors = [{"code": error.code, "what": error.what, "nextStep": next_step(error)} for error in ended.errors]
+            learned = waiting_handover(self.store, run_id)
+            print_json(
+                {"run": run_id, "state": ended.state, "proposal": proposals, "learned": learned, "errors": errors}
+            )
+        elif ended.state in ("waiting", "paused", "failed"):
+            say_prose(self.messages, f"{run_id} is {ended.state}; `rolecall resume {run_id}` goes on.", "bold")
+        say(self.messages, f"`rolecall log {run_id}` shows who published what, and why.")
+        return code
+
+
+class _Asking:
+    """Questions in the terminal, below a line that says what goes on."""
+
+    def __init__(self, screen: Console, status: Status) -> None:
+        self.screen, self.status = screen, status
+
+    async def ask(self, questions: Sequence[Question]) -> Mapping[str, str]:
+        """The answers by the id of the question; who presses Enter takes what is recommended."""
+        self.status.stop()
+        try:
+            return {one.id: said for one in questions if (said := await asyncio.to_thread(self._one, one))}
+        finally:
+            self.status.start()
+
+    def _one(self, question: Question) -> str:
+        say_prose(self.screen, f"\n{question.title}", "bold")
+        for number, option in enumerate(question.options, start=1):
+            mark = "  (recommended)" if option == question.recommended else ""
+            say_prose(self.screen, f"  {number}. {option}{mark}")
+        said = Prompt.ask("A number, words of your own, or Enter", console=self.screen, default="", show_default=False)
+        if said.isdigit() and 1 <= int(said) <= len(question.options):
+            return question.options[int(said) - 1]
+        return said.strip() or question.recommended
+
+
+def _names(said: str) -> tuple[str, ...]:
+    return tuple(name.strip().replace("-", "_") for name in said.replace(",", " ").split())

@@ -1,0 +1,92 @@
+"""What the developer has at hand while they ask: uncommitted changes, open files, a selection, what tools complain of.
+
+It changes from one minute to the next, so it stands after everything that does not.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from rolecall_analysis import is_test_path
+from rolecall_analysis.retrieval.committed import committed_text
+from rolecall_server.context.items import ContextItem, View, lines_of, outline
+from rolecall_server.errors import FileRefused
+from rolecall_server.workspace import BOM, read_text_or_none, split_lines
+
+_MAX_OPEN_FILES = 6
+_MAX_COMPLAINTS = 20
+_MAX_COMPLAINT_CHARACTERS = 300
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """What a tool in the editor says of a line."""
+
+    line: int
+    """From 1."""
+    message: str
+    source: str = ""
+    """The tool."""
+
+
+@dataclass(frozen=True)
+class AtHand:
+    """What the editor shows of the file in focus as the developer asks."""
+
+    selection: tuple[int, int] | None = None
+    """The first and the last line, from 1; ``None`` where nothing is selected."""
+    complaints: tuple[Complaint, ...] = ()
+
+
+def at_hand(view: View, path: str, hand: AtHand, others: Sequence[str] = ()) -> Iterator[ContextItem]:
+    """What concerns the work on *path*: open files, uncommitted changes of it and of *others*, complaints, selection.
+
+    Without a path, there are only the open files and what was changed in them.
+    """
+    open_paths = [each for each in view.workspace.buffers if each != path and each not in others]
+    shown = [each for each in open_paths if not is_test_path(each)][:_MAX_OPEN_FILES]
+    for each in shown:
+        yield from outline(view, each, "open in the editor")
+    for each in [*([path] if path else []), *others, *shown]:
+        yield from _uncommitted(view, each)
+    if path:
+        yield from _complaints(view, path, hand.complaints)
+        yield from _selection(view, path, hand.selection)
+
+
+def _uncommitted(view: View, path: str) -> Iterator[ContextItem]:
+    """What was changed in *path* since the last commit, as a unified diff; nothing for a file that is new."""
+    before = committed_text(view.workspace.root, path)
+    after = read_text_or_none(view.workspace, path)
+    if before is None or after is None or "\ufffd" in before:
+        return
+    diff = list(difflib.unified_diff(_lines(before.removeprefix(BOM)), _lines(after), lineterm="", n=1))[2:]
+    if diff:
+        text = "\n".join(diff) + "\n"
+        yield ContextItem(path, "changed since the last commit", "diff", text, 1, view.count_tokens(text))
+
+
+def _lines(text: str) -> list[str]:
+    return [line.rstrip("\r\n") for line in split_lines(text)]
+
+
+def _complaints(view: View, path: str, complaints: Sequence[Complaint]) -> Iterator[ContextItem]:
+    lines = [
+        f"line {one.line}: {' '.join(one.message.split())[:_MAX_COMPLAINT_CHARACTERS]}"
+        + (f" ({one.source})" if one.source else "")
+        for one in complaints[:_MAX_COMPLAINTS]
+    ]
+    if lines:
+        text = "\n".join(lines) + "\n"
+        yield ContextItem(path, "what the editor's tools say of it", "notes", text, 1, view.count_tokens(text))
+
+
+def _selection(view: View, path: str, selection: tuple[int, int] | None) -> Iterator[ContextItem]:
+    if selection is None:
+        return
+    try:
+        yield lines_of(view, path, selection[0] - 1, selection[1] - 1, "what the developer selected")
+    except FileRefused:
+        return

@@ -1,0 +1,96 @@
+"""The files that a brief names: whole where they are short, else the passages that it is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import PurePosixPath
+
+from rolecall_server.context.items import ContextItem, LeftOut, View, check_shown, lines_of, whole_file
+from rolecall_server.errors import FileRefused
+from rolecall_server.workspace import Workspace, file_exists, split_lines
+
+_SHARE = 0.12
+"""Of the room, for each."""
+_SHARE_OF_TOP = 0.3
+"""Of that, for the first lines: a changelog goes on there."""
+_LINES_AROUND = 6
+_PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
+_NAME = re.compile(r"[A-Za-z_]\w{2,}")
+_QUOTED = re.compile(r"`([^`\n]+)`")
+_PROSE = ("", ".md", ".rst", ".txt")
+_REASON = "the brief names it"
+
+
+def named_files(workspace: Workspace, brief: str) -> tuple[str, ...]:
+    """The files of the repository that *brief* names, by their path or, of prose at the root, by their title.
+
+    ``docs/index.rst`` and ``README.md`` are paths; "the changelog" is the title of ``CHANGELOG.rst``.
+    """
+    words = [word.rstrip(".-") for word in _PATH.findall(brief)]
+    titles = {path.name: path.stem.lower() for path in sorted(workspace.root.iterdir()) if path.suffix in _PROSE}
+    spoken = {word.lower() for word in words}
+    by_path = [word for word in words if PurePosixPath(word).suffix and _is_there(workspace, word)]
+    by_title = [name for name, title in titles.items() if title in spoken and _is_there(workspace, name)]
+    return tuple(dict.fromkeys((*by_path, *by_title)))
+
+
+def _is_there(workspace: Workspace, path: str) -> bool:
+    try:
+        return file_exists(workspace, path)
+    except FileRefused:  # it leads out of the workspace
+        return False
+
+
+def named_passages(view: View, path: str, brief: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
+    """*path* if it takes no more than its share of the room; else its first lines and those about what *brief* quotes.
+
+    What is mentioned on the fewest lines comes first: a name on every page says little about any of them.
+    """
+    budget = int(room_tokens * _SHARE)
+    try:
+        check_shown(view, path)
+        whole = whole_file(view, path, _REASON)
+    except FileRefused as error:
+        yield LeftOut(path, _REASON, "file", 1, 0, error.what)
+        return
+    if whole.tokens <= budget:
+        yield whole
+        return
+    lines = split_lines(whole.text)
+    for first, last in _merged(_chosen(view, lines, brief, budget)):
+        yield lines_of(view, path, first, last, f"{_REASON}: lines {first + 1} to {last + 1} of {len(lines)}")
+
+
+def _chosen(view: View, lines: Sequence[str], brief: str, budget: int) -> set[int]:
+    """The numbers of the lines to show, from 0."""
+    chosen: set[int] = set()
+    left = budget
+    for number, line in enumerate(lines):
+        if left < budget * (1 - _SHARE_OF_TOP):
+            break
+        chosen.add(number)
+        left -= view.count_tokens(line)
+    for mentions in _mentions(lines, brief):
+        for mention in mentions:
+            around = {*range(max(0, mention - _LINES_AROUND), min(len(lines), mention + _LINES_AROUND + 1))} - chosen
+            cost = sum(view.count_tokens(lines[number]) for number in around)
+            if cost > left:
+                return chosen
+            chosen |= around
+            left -= cost
+    return chosen
+
+
+def _mentions(lines: Sequence[str], brief: str) -> list[list[int]]:
+    """The lines that have each name that *brief* quotes, for the rarest name first."""
+    names = dict.fromkeys(name for quoted in _QUOTED.findall(brief) for name in _NAME.findall(quoted))
+    places = ([n for n, line in enumerate(lines) if re.search(rf"\b{name}\b", line)] for name in names)
+    return sorted(filter(None, places), key=len)
+
+
+def _merged(numbers: set[int]) -> Iterator[tuple[int, int]]:
+    """The first and last of each unbroken run of *numbers*."""
+    firsts = sorted(number for number in numbers if number - 1 not in numbers)
+    lasts = sorted(number for number in numbers if number + 1 not in numbers)
+    yield from zip(firsts, lasts, strict=True)

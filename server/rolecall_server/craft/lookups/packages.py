@@ -1,0 +1,161 @@
+"""The documentation of installed packages, read from their source as text: nothing of them is imported anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, Field
+
+from rolecall_analysis import Definition, FileFacts, Import, facts_of
+from rolecall_server.craft.lookups.sources import Sources, bounded
+from rolecall_server.errors import CodeNotRun, NotFound
+from rolecall_server.sandbox import NotRun
+from rolecall_server.sandbox.interpreter import probe
+
+_MAX_FILE_BYTES = 2_000_000
+_MAX_STEPS = 6
+"""How often a name may be imported from elsewhere before it is defined."""
+_DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
+
+
+class Symbol(BaseModel):
+    """A module, class or function of an installed package or of the standard library."""
+
+    name: str = Field(description="dotted in full: json.dumps, requests.Session.get", max_length=200)
+
+
+@dataclass(frozen=True)
+class _Module:
+    name: str
+    location: Path
+    facts: FileFacts
+    text: str
+
+    @property
+    def package(self) -> str:
+        """The package that relative imports in it start from."""
+        return self.name if self.location.stem == "__init__" else self.name.rpartition(".")[0]
+
+
+async def documentation(sources: Sources, symbol: Symbol) -> str:
+    """The signature and the docstring of *symbol*; of a class or module also what it offers, by signature.
+
+    Raises:
+        NotFound: no package of that interpreter has it, or it is not written in Python.
+        CodeNotRun: the workspace's interpreter is not known.
+    """
+    interpreter = sources.bench.interpreter
+    capabilities = interpreter if isinstance(interpreter, NotRun) else await probe(interpreter)
+    if isinstance(capabilities, NotRun):
+        raise CodeNotRun(f"The workspace's Python is not known: {capabilities}")
+    root = sources.view.workspace.root
+    places = [place for place in capabilities.search_path if place.is_dir() and not place.is_relative_to(root)]
+    inside = [place for place in capabilities.search_path if place.is_dir() and _is_environment(place, root)]
+    return bounded(sources, _documented([*places, *inside], symbol.name), f"{symbol.name} has no documentation.")
+
+
+def _is_environment(place: Path, root: Path) -> bool:
+    """Whether *place* lies in the workspace but holds installed packages, which are nobody's private files."""
+    return place.is_relative_to(root) and place.name in ("site-packages", "dist-packages")
+
+
+def _documented(places: Sequence[Path], name: str) -> Iterator[str]:
+    if not _DOTTED.fullmatch(name):
+        raise NotFound(f"{name!r} is no dotted name.", "Write it in full: json.dumps.")
+    module, rest = _nearest_module(places, name)
+    for _ in range(_MAX_STEPS):
+        if not rest:
+            yield from _of_module(module)
+            return
+        found = _defined(module, rest)
+        if found is not None:
+            yield from _of_definition(module, found)
+            return
+        module, rest = _followed(places, module, rest)
+    raise NotFound(f"{name} is passed on too often to be followed.", "Ask for where it is defined.")
+
+
+def _nearest_module(places: Sequence[Path], name: str) -> tuple[_Module, str]:
+    """The longest beginning of *name* that is a module, and what is left of it."""
+    parts = name.split(".")
+    for n_parts in range(len(parts), 0, -1):
+        module = _read(places, parts[:n_parts])
+        if module is not None:
+            return module, ".".join(parts[n_parts:])
+    raise NotFound(f"No installed package has {name}, or it is not written in Python.", "Check the name.")
+
+
+def _read(places: Sequence[Path], parts: Sequence[str]) -> _Module | None:
+    for place in places:
+        base = place.joinpath(*parts)
+        for location in (base / "__init__.py", base.with_name(f"{base.name}.py"), base / "__init__.pyi"):
+            try:
+                if location.is_file() and location.stat().st_size <= _MAX_FILE_BYTES:
+                    text = location.read_text(encoding="utf-8", errors="replace")
+                    return _Module(".".join(parts), location, facts_of(location.name, text), text)
+            except OSError:
+                continue
+    return None
+
+
+def _defined(module: _Module, name: str) -> Definition | None:
+    found = [one for one in module.facts.definitions if one.qualified_name == name]
+    return next((one for one in found if one.docstring), found[0] if found else None)
+
+
+def _followed(places: Sequence[Path], module: _Module, name: str) -> tuple[_Module, str]:
+    """The module that *module* takes the first part of *name* from, and what it is called there."""
+    first, _, rest = name.partition(".")
+    imports = [one for one in module.facts.imports if not one.scope]
+    named = [one for one in imports if not one.is_star and one.bound_name == first]
+    for imported in (*named, *(one for one in imports if one.is_star)):
+        source = _module_name(module, imported)
+        wanted = first if imported.is_star else imported.name or ""
+        target = ".".join(part for part in (wanted, rest) if part)
+        try:
+            found, left = _nearest_module(places, f"{source}.{target}" if target else source)
+        except NotFound:
+            continue
+        if found.name != module.name and (not imported.is_star or not left or _defined(found, left)):
+            return found, left
+    base = _defined(module, first)
+    for inherited in base.bases if base is not None and rest else ():
+        if inherited != first:
+            return module, f"{inherited}.{rest}"
+    raise NotFound(f"{module.name} has no {name} that can be read.", "Ask for the module to see what it has.")
+
+
+def _module_name(module: _Module, imported: Import) -> str:
+    if not imported.level:
+        return imported.module
+    package = module.package.split(".")
+    base = package[: len(package) - imported.level + 1]
+    return ".".join([*base, *([imported.module] if imported.module else [])])
+
+
+def _of_module(module: _Module) -> Iterator[str]:
+    yield f"module {module.name}"
+    if docstring := _module_docstring(module.text):
+        yield docstring
+    for one in module.facts.definitions:
+        if not one.scope and not one.name.startswith("_") and one.kind != "variable":
+            yield one.signature
+
+
+def _module_docstring(text: str) -> str:
+    """The docstring that *text* begins with; empty where it has none."""
+    match = re.match(r'(?:\s*#[^\n]*\n|\s)*[rRuU]?("""|\'\'\')(.*?)\1', text, re.DOTALL)
+    return match[2].strip() if match else ""
+
+
+def _of_definition(module: _Module, found: Definition) -> Iterator[str]:
+    yield f"{module.name}: {found.signature}"
+    if found.docstring:
+        yield from found.docstring.splitlines()
+    if found.kind == "class":
+        for one in module.facts.definitions:
+            if one.scope == found.qualified_name and one.kind == "method" and not one.name.startswith("_"):
+                yield f"    {one.signature}"

@@ -1,0 +1,198 @@
+"""The questions a model can ask about the repository, each a function from its arguments to the text of the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pydantic import BaseModel, Field
+
+from rolecall_analysis import Definition, callers, definitions_in, is_test_path, references, tests_of
+from rolecall_server.context.items import outline as outline_of
+from rolecall_server.craft.lookups.sources import (
+    Sources,
+    bounded,
+    find_named,
+    may_be_shown,
+    numbered,
+    place_of,
+    shown_lines,
+)
+from rolecall_server.errors import NotFound
+from rolecall_server.sandbox import TestRun
+
+_MAX_DEFINITIONS = 4
+_MAX_PLACES = 60
+_MAX_OUTPUT_LINES = 60
+
+
+class Named(BaseModel):
+    """A function, class or variable of the repository."""
+
+    name: str = Field(description="plain or dotted: total, Cart.total", min_length=1, max_length=200)
+    path: str = Field("", description="the file that defines it; empty: wherever it is defined")
+
+
+class InFile(BaseModel):
+    """A file of the repository."""
+
+    path: str = Field(description="relative to the root: shop/price.py", min_length=1)
+
+
+class Words(BaseModel):
+    """A text to look for."""
+
+    text: str = Field(description="taken literally; case matters", min_length=2, max_length=200)
+    folder: str = Field("", description="only in files below this folder")
+
+
+class Lines(BaseModel):
+    """Some lines of a file."""
+
+    path: str = Field(description="relative to the root", min_length=1)
+    first: int = Field(1, ge=1, description="counted from 1")
+    last: int = Field(200, ge=1)
+
+
+class TestName(BaseModel):
+    """A test, or all of a file."""
+
+    __test__ = False  # pytest would collect the name
+
+    path: str = Field(description="the test file", min_length=1)
+    name: str = Field("", description="a test in it, such as test_total or TestCart::test_total; empty: all")
+
+
+def definition(sources: Sources, named: Named) -> str:
+    """The text of what is called that, with its place.
+
+    Raises:
+        NotFound: the repository defines nothing of that name.
+    """
+    return bounded(sources, _texts(sources, find_named(sources, named.name, named.path)), "It is empty.")
+
+
+def _texts(sources: Sources, found: list[Definition]) -> Iterator[str]:
+    for one in found[:_MAX_DEFINITIONS]:
+        yield f"{one.path}:"
+        yield from numbered(shown_lines(sources, one.path), one.span.start.line + 1, one.span.end.line + 1)
+    for one in found[_MAX_DEFINITIONS:]:
+        yield f"and {place_of(one)}"
+
+
+def uses_of(sources: Sources, named: Named) -> str:
+    """Every place that names it, certain ones first.
+
+    Raises:
+        NotFound: the repository defines nothing of that name.
+    """
+    target = find_named(sources, named.name, named.path)[0]
+    occurrences = references(sources.view.snapshot, target, include_definition=False)
+    places = dict.fromkeys((one.path, one.span.start.line + 1, one.certain) for one in occurrences)
+    return bounded(sources, _at(sources, list(places)), f"Nothing names {target.qualified_name}.")
+
+
+def callers_of(sources: Sources, named: Named) -> str:
+    """Every call that may reach it, certain ones first.
+
+    Raises:
+        NotFound: the repository defines nothing of that name.
+    """
+    target = find_named(sources, named.name, named.path)[0]
+    sites = callers(sources.view.snapshot, target)
+    places = dict.fromkeys((site.path, site.call.span.start.line + 1, site.certain) for site in sites)
+    return bounded(sources, _at(sources, list(places)), f"Nothing calls {target.qualified_name}.")
+
+
+def _at(sources: Sources, places: list[tuple[str, int, bool]]) -> Iterator[str]:
+    """``shop/cart.py:5: return total(cart)``, or ``… (possibly)`` where it could not be followed."""
+    visible = [place for place in places if may_be_shown(sources, place[0])]
+    for path, line, certain in visible[:_MAX_PLACES]:
+        lines = shown_lines(sources, path)
+        text = lines[line - 1].strip() if line <= len(lines) else ""
+        yield f"{path}:{line}: {text}{'' if certain else ' (possibly)'}"
+    if len(visible) > _MAX_PLACES:
+        yield f"and {len(visible) - _MAX_PLACES} more places"
+
+
+def outline(sources: Sources, file: InFile) -> str:
+    """What a file defines, by signature.
+
+    Raises:
+        FileRefused: it cannot be read, or is kept from models.
+    """
+    shown_lines(sources, file.path)
+    lines = [line for item in outline_of(sources.view, file.path, "") for line in item.text.splitlines()]
+    return bounded(sources, lines, f"{file.path} defines nothing.")
+
+
+def search(sources: Sources, words: Words) -> str:
+    """The lines that hold a text, by file."""
+    return bounded(sources, _hits(sources, words), f"No file holds {words.text!r}.")
+
+
+def _hits(sources: Sources, words: Words) -> Iterator[str]:
+    folder = words.folder.strip("/")
+    n_hits = 0
+    for path in sorted(sources.view.snapshot.files):
+        if folder and not path.startswith(f"{folder}/"):
+            continue
+        text = sources.view.workspace.buffers.get(path) or sources.view.snapshot.text(path) or ""
+        if words.text not in text or not may_be_shown(sources, path):
+            continue
+        for number, line in enumerate(text.splitlines(), 1):
+            if words.text in line:
+                n_hits += 1
+                if n_hits > _MAX_PLACES:
+                    yield "and more; ask for something narrower"
+                    return
+                yield f"{path}:{number}: {line.strip()}"
+
+
+def read_lines(sources: Sources, lines: Lines) -> str:
+    """Some lines of a file, with their numbers.
+
+    Raises:
+        FileRefused: it cannot be read, or is kept from models.
+    """
+    text = shown_lines(sources, lines.path)
+    return bounded(sources, numbered(text, lines.first, lines.last), f"{lines.path} has {len(text)} lines.")
+
+
+def list_tests(sources: Sources, file: InFile) -> str:
+    """The tests that reach a file, or those in a test file."""
+    snapshot = sources.view.snapshot
+    paths = (file.path,) if is_test_path(file.path) else tests_of(snapshot, file.path)
+    names = [
+        f"{path}: {one.qualified_name.replace('.', '::')}"
+        for path in paths
+        if may_be_shown(sources, path)
+        for one in definitions_in(snapshot, path)
+        if one.kind in ("function", "method") and one.name.startswith("test")
+    ]
+    return bounded(sources, names, f"No test reaches {file.path}.")
+
+
+async def run_test(sources: Sources, test: TestName) -> str:
+    """How a test of the repository as it is ends, run in the sandbox.
+
+    Raises:
+        NotFound: that is no test file.
+        FileRefused: it cannot be read, or is kept from models.
+    """
+    shown_lines(sources, test.path)
+    if not is_test_path(test.path):
+        raise NotFound(f"{test.path} is no test file.", "List the tests of a file first.")
+    target = f"{test.path}::{test.name.replace('.', '::')}" if test.name else test.path
+    run = await sources.bench.run({}, [target], ())
+    return bounded(sources, _told(run) if isinstance(run, TestRun) else [str(run)], "Nothing was run.")
+
+
+def _told(run: TestRun) -> Iterator[str]:
+    if run.status != "ran":
+        yield f"It did not come to its end: {run.reason}"
+        yield from run.output.splitlines()[-_MAX_OUTPUT_LINES:]
+        return
+    yield f"{len(run.passed)} passed, {len(run.failed)} failed, {len(run.skipped)} skipped"
+    for outcome in run.failed:
+        yield f"{outcome.test_id}: {outcome.message}"
+        yield from outcome.detail.splitlines()

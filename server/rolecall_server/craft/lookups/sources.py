@@ -1,0 +1,97 @@
+"""What questions are answered from, and the lines of answers: private files never among them, and never too many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from rolecall_analysis import Definition, definitions_in
+from rolecall_analysis.queries.symbols import definitions_named
+from rolecall_server.context import View
+from rolecall_server.context.items import check_shown
+from rolecall_server.craft.trial import Bench
+from rolecall_server.errors import FileRefused, NotFound
+from rolecall_server.workspace import read_text_file, split_lines
+
+MAX_ANSWER_TOKENS = 2_000
+"""Of one answer: about 150 lines of code, after which a narrower question is worth more than more lines."""
+_MAX_NAMED = 12
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The repository as it is, without the change that is being worked on, and where its tests can be run."""
+
+    view: View
+    bench: Bench
+
+
+def bounded(sources: Sources, lines: Iterable[str], nothing: str) -> str:
+    """*lines* as far as they fit into an answer, with a word about the rest; *nothing* where there are none."""
+    told: list[str] = []
+    left = MAX_ANSWER_TOKENS
+    remaining = iter(lines)
+    for line in remaining:
+        left -= sources.view.count_tokens(line) + 1
+        if left < 0:
+            n_more = 1 + sum(1 for _ in remaining)
+            told.append(f"… and {n_more:,} more lines. Ask for something narrower.")
+            break
+        told.append(line)
+    return "\n".join(told) or nothing
+
+
+def shown_lines(sources: Sources, path: str) -> list[str]:
+    """The lines of *path*, without their endings.
+
+    Raises:
+        FileRefused: it cannot be read, lies outside, or is kept from models.
+    """
+    check_shown(sources.view, path)
+    text = read_text_file(sources.view.workspace, path).text
+    return [line.rstrip("\r\n") for line in split_lines(text)]
+
+
+def may_be_shown(sources: Sources, path: str) -> bool:
+    """Whether a model may be shown *path*."""
+    try:
+        check_shown(sources.view, path)
+    except FileRefused:
+        return False
+    return True
+
+
+def numbered(lines: list[str], first: int, last: int) -> Iterator[str]:
+    """The lines from *first* to *last*, both from 1, each with its number."""
+    for number in range(max(first, 1), min(last, len(lines)) + 1):
+        yield f"{number}: {lines[number - 1]}"
+
+
+def place_of(definition: Definition) -> str:
+    """``shop/price.py:12 def total(items)``"""
+    return f"{definition.path}:{definition.name_span.start.line + 1} {definition.signature}"
+
+
+def find_named(sources: Sources, name: str, path: str = "") -> list[Definition]:
+    """The definitions called *name*, plain or dotted, in *path* or anywhere; functions and classes first.
+
+    Raises:
+        NotFound: there is none, with those that are there.
+        FileRefused: *path* is kept from models.
+    """
+    snapshot = sources.view.snapshot
+    if path:
+        check_shown(sources.view, path)
+        known = [one for one in definitions_in(snapshot, path) if _is_called(one, name)]
+    else:
+        known = [one for one in definitions_named(snapshot, name.rpartition(".")[2]) if _is_called(one, name)]
+    found = [one for one in known if may_be_shown(sources, one.path)]
+    if found:
+        return sorted(found, key=lambda one: one.kind == "variable")
+    there = [one.qualified_name for one in definitions_in(snapshot, path) if one.kind != "variable"] if path else []
+    hint = f"It defines {', '.join(there[:_MAX_NAMED])}." if there else "Search for it, or ask for a package's symbol."
+    raise NotFound(f"{path or 'The repository'} defines no {name}.", hint)
+
+
+def _is_called(definition: Definition, name: str) -> bool:
+    return definition.qualified_name == name or f".{definition.qualified_name}".endswith(f".{name}")

@@ -1,0 +1,49 @@
+"""The questions as tools that a model is offered."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
+from typing import Any
+
+from pydantic import BaseModel
+
+from rolecall_server.craft.lookups import questions
+from rolecall_server.craft.lookups.packages import Symbol, documentation
+from rolecall_server.craft.lookups.sources import Sources
+from rolecall_server.model import ToolSpec
+
+_AT_ONCE: dict[str, tuple[str, type[BaseModel], Callable[[Sources, Any], str]]] = {
+    "definition": ("The source of a function, class or variable.", questions.Named, questions.definition),
+    "references": ("Every place that names a function, class or variable.", questions.Named, questions.uses_of),
+    "callers": ("Every call that may reach a function or class.", questions.Named, questions.callers_of),
+    "outline": ("The signatures of all that a file defines.", questions.InFile, questions.outline),
+    "search": ("The lines of the repository that hold a text.", questions.Words, questions.search),
+    "read_lines": ("Some lines of a file, numbered.", questions.Lines, questions.read_lines),
+    "list_tests": ("The tests that reach a file.", questions.InFile, questions.list_tests),
+}
+_AWAITED: dict[str, tuple[str, type[BaseModel], Callable[[Sources, Any], Awaitable[str]]]] = {
+    "run_test": ("How a test ends, without your edits.", questions.TestName, questions.run_test),
+    "documentation": ("The documentation of an installed package's symbol.", Symbol, documentation),
+}
+
+
+TOOL_NAMES = (*_AT_ONCE, *_AWAITED)
+"""All lookups there are."""
+
+
+def tools_for(sources: Sources, names: Collection[str] = TOOL_NAMES) -> tuple[ToolSpec, ...]:
+    """The lookups called *names*, answered from *sources*."""
+
+    async def at_once(answer: Callable[[Sources, Any], str], arguments: Any) -> str:
+        return await asyncio.to_thread(answer, sources, arguments)
+
+    async def awaited(answer: Callable[[Sources, Any], Awaitable[str]], arguments: Any) -> str:
+        return await answer(sources, arguments)
+
+    every = (
+        *(ToolSpec(name, said, takes, partial(at_once, answer)) for name, (said, takes, answer) in _AT_ONCE.items()),
+        *(ToolSpec(name, said, takes, partial(awaited, answer)) for name, (said, takes, answer) in _AWAITED.items()),
+    )
+    return tuple(tool for tool in every if tool.name in names)

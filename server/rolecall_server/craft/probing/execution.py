@@ -1,0 +1,222 @@
+"""Making calls in the workspace's interpreter, inside the shadow, and reading what they did."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rolecall_server.craft.probing.observation import Call, Mutant, Observation
+from rolecall_server.sandbox import Interpreter, NotRun, Shadow
+from rolecall_server.sandbox.confinement import Command
+from rolecall_server.sandbox.interpreter import Capabilities, probe
+from rolecall_server.sandbox.pytest_command import python_environment, what_python_reads
+from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
+
+CALL_TIMEOUT_S = 0.4
+MUTANT_TIMEOUT_S = 1.5
+_CHILD = Path(__file__).with_name("child")
+_PROGRAM = "rolecall_probe.py"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Where the calls of one module are made."""
+
+    shadow: Shadow
+    interpreter: Interpreter
+    module: str
+    """The dotted name by which it is imported."""
+    path: str
+    """Its file, relative to the workspace."""
+    imports: Mapping[str, tuple[str, str]]
+    """Names beside the module's own that operands may use: a module, and what of it, empty for all."""
+    timeout_s: float
+
+
+@dataclass(frozen=True)
+class Circumstances:
+    """What must make no difference to a result that is asserted."""
+
+    hash_seed: int = 0
+    time_zone: str = "UTC"
+    clock_shift_days: int = 0
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What one process told."""
+
+    observations: Mapping[Call, Observation]
+    classes: Mapping[str, Mapping[str, Any]]
+    """The module's classes: their parameters, whether they are abstract or exceptions, an enumeration's members."""
+    import_lines: frozenset[int] = frozenset()
+    """The lines that run when the module is imported; told where calls are traced."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What became of mutants."""
+
+    killed: Mapping[Mutant, Call | None]
+    invalid: frozenset[Mutant] = frozenset()
+    survived: frozenset[Mutant] = frozenset()
+
+
+async def observe(
+    stage: Stage, calls: Sequence[Call], *, trace: bool, circumstances: Circumstances | None = None
+) -> Observed | NotRun:
+    """What each of *calls* does, made in their order; `NotRun` where the module cannot be imported.
+
+    A call of which nothing was heard before the time was over is absent.
+    """
+    circumstances = circumstances or Circumstances()
+    request = {
+        **_common(stage, [_asked(number, call) for number, call in enumerate(calls)]),
+        "trace": trace,
+        "clock_shift_days": circumstances.clock_shift_days,
+    }
+    answers = await _ask(stage, request, circumstances)
+    if isinstance(answers, NotRun):
+        return answers
+    head, *rest = answers
+    seen: dict[Call, Observation] = {calls[answer["id"]]: _observation(answer) for answer in rest}
+    return Observed(seen, head["classes"], frozenset(head["lines"]))
+
+
+async def kill(
+    stage: Stage, known: Mapping[Call, Observation], trials: Sequence[tuple[Mutant, Sequence[Call]]]
+) -> Verdicts | NotRun:
+    """The mutants that differ from the module, each with the first of its calls that tells; None: its import fails.
+
+    *known* says how the calls end without a fault. A mutant that is no Python is in `Verdicts.invalid`; of one that
+    is nowhere nothing was heard before the time was over.
+    """
+    calls = list(dict.fromkeys(call for _, tried in trials for call in tried))
+    numbers = {call: number for number, call in enumerate(calls)}
+    asked = [{**_asked(number, call), "outcome": known[call].outcome} for number, call in enumerate(calls)]
+    mutants = [
+        {
+            "id": number,
+            "span": [mutant.start, mutant.end],
+            "text": mutant.replacement,
+            "calls": [numbers[call] for call in tried],
+        }
+        for number, (mutant, tried) in enumerate(trials)
+    ]
+    request = {**_common(stage, asked), "trace": False, "clock_shift_days": 0, "mutants": mutants}
+    answers = await _ask(stage, request, Circumstances())
+    if isinstance(answers, NotRun):
+        return answers
+    killed: dict[Mutant, Call | None] = {}
+    invalid: set[Mutant] = set()
+    survived: set[Mutant] = set()
+    for answer in answers[1:]:
+        number: int = answer["id"]
+        mutant, tried = trials[number]
+        if answer.get("invalid"):
+            invalid.add(mutant)
+        elif answer.get("kind") == "crashed":
+            killed[mutant] = tried[0] if tried else None
+        elif answer["killed"]:
+            killed[mutant] = None if answer["call"] is None else calls[answer["call"]]
+        else:
+            survived.add(mutant)
+    return Verdicts(killed, frozenset(invalid), frozenset(survived))
+
+
+def _common(stage: Stage, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "module": stage.module,
+        "path": str(stage.shadow.root / stage.path),
+        "root": str(stage.shadow.root),
+        "imports": stage.imports,
+        "calls": calls,
+        "mutants": [],
+        "call_timeout_s": CALL_TIMEOUT_S,
+        "mutant_timeout_s": MUTANT_TIMEOUT_S,
+    }
+
+
+def _asked(number: int, call: Call) -> dict[str, Any]:
+    expression = call.template.format(*(f"_{place}" for place in range(len(call.operands))))
+    return {"id": number, "expression": expression, "operands": call.operands}
+
+
+async def _ask(stage: Stage, request: Mapping[str, Any], circumstances: Circumstances) -> list[dict[str, Any]] | NotRun:
+    """The answers of the child, the first about the module itself."""
+    capabilities = await probe(stage.interpreter)
+    if isinstance(capabilities, NotRun):
+        return capabilities
+    try:
+        async with run_folder(stage.shadow) as folder:
+            asked = folder.plugin / "calls.json"
+            await asyncio.to_thread(_furnish, folder.plugin, asked, request)
+            command = _command(stage, capabilities, circumstances, folder, asked)
+            readable = what_python_reads(stage.shadow, stage.interpreter, capabilities)
+            end = await run_in_shadow(stage.shadow, folder, command, readable, timeout_s=stage.timeout_s)
+            answers = await asyncio.to_thread(_read, folder.report)
+    except OSError as error:
+        return NotRun(f"The calls cannot be made in the shadow: {error.strerror}.")
+    if not answers or "failed" in answers[0]:
+        said = answers[0]["failed"] if answers else (end.output.strip().splitlines() or ["nothing was said"])[-1]
+        return NotRun(f"{stage.path} cannot be imported: {said}.", "Install what it needs in the workspace's Python.")
+    return answers
+
+
+def _furnish(folder: Path, asked: Path, request: Mapping[str, Any]) -> None:
+    """Puts the child and its request into *folder*."""
+    for program in _CHILD.glob("*.py"):
+        shutil.copyfile(program, folder / program.name)
+    asked.write_text(json.dumps(request), "utf-8")
+
+
+def _command(
+    stage: Stage, capabilities: Capabilities, circumstances: Circumstances, folder: RunFolder, asked: Path
+) -> Command:
+    """The child in the surroundings a test of the workspace would have, but for *circumstances*."""
+    program = (str(stage.interpreter.path), "-B", "-W", "ignore", str(folder.plugin / _PROGRAM))
+    around = python_environment(stage.shadow, stage.interpreter, capabilities, folder)
+    changed = {"PYTHONHASHSEED": str(circumstances.hash_seed), "TZ": circumstances.time_zone}
+    return Command((*program, str(asked), str(folder.report)), {**around, **changed})
+
+
+def _read(report: Path) -> list[dict[str, Any]]:
+    if not report.exists():
+        return []
+    answers: list[dict[str, Any]] = []
+    for line in report.read_text("utf-8", "replace").splitlines():
+        try:
+            answers.append(json.loads(line))
+        except ValueError:  # cut off where the process was ended
+            break
+    return answers
+
+
+def _observation(answer: Mapping[str, Any]) -> Observation:
+    return Observation(
+        kind=answer["kind"],
+        type_name=answer.get("type", ""),
+        views=_views(answer.get("views", ())),
+        effects=tuple((number, _views(views)) for number, views in answer.get("effects", ())),
+        printed=answer.get("printed", ""),
+        imports=tuple(answer.get("imports", {}).items()),
+        exception_module=answer.get("module", ""),
+        message=answer.get("message", ""),
+        deliberate=answer.get("deliberate", False),
+        inside=answer.get("inside", False),
+        line=answer.get("line", 0),
+        lazily=answer.get("lazily", False),
+        by_chance=answer.get("by_chance", False),
+        arcs=frozenset((start, end) for start, end in answer.get("arcs", ())),
+        pollutes=answer.get("pollutes", False),
+        duration_s=answer.get("duration_s", 0.0),
+    )
+
+
+def _views(views: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((template, literal) for template, literal in views)

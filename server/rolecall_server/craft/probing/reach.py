@@ -1,0 +1,78 @@
+"""Which calls may tell a mutant from the module, the likeliest first."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from rolecall_server.craft.probing.observation import Call, Mutant, Observation
+from rolecall_server.craft.probing.related import related_nodes
+from rolecall_server.craft.probing.survey import Survey, Target, looks_like_pattern
+
+_SHORTEST_TEXT = 3
+
+
+class Reach:
+    """The calls by the lines they run and by what they read."""
+
+    def __init__(
+        self, survey: Survey, targets: Sequence[Target], import_lines: Collection[int], pool: Mapping[Call, Observation]
+    ) -> None:
+        self._import_lines = import_lines
+        self._by_line: dict[int, list[Call]] = {}
+        self._by_target: dict[str, list[Call]] = {}
+        for call in sorted(pool, key=Call.cost):
+            self._by_target.setdefault(call.target, []).append(call)
+            for line in pool[call].lines:
+                self._by_line.setdefault(line, []).append(call)
+        self._texts = _texts_by_line(survey.tree)
+        self._readers: dict[int, list[tuple[int, str]]] = {}
+        for target in targets:
+            for node, distance in related_nodes(survey, target).items():
+                for line in _lines_of(node):
+                    self._readers.setdefault(line, []).append((distance, target.qualified_name))
+
+    def of(self, mutant: Mutant, limit: int) -> Sequence[Call]:
+        """At most *limit* calls that run its line; for what runs at import, those that read what is made there.
+
+        Those that share a text with the line come first, then the simplest.
+        """
+        reach = self._by_line.get(mutant.line) or self._by_line.get(mutant.statement)
+        if reach is None and mutant.statement in self._import_lines:
+            columns = [self._by_target[name] for name in self._nearest(mutant.statement) if name in self._by_target]
+            rows = range(max(map(len, columns), default=0))
+            reach = [column[row] for row in rows for column in columns if row < len(column)]
+        if not reach:
+            return ()
+        texts = self._texts.get(mutant.line, ())
+        return sorted(reach, key=lambda call: not _shares(call, texts))[:limit] if texts else reach[:limit]
+
+    def _nearest(self, line: int) -> Iterable[str]:
+        """The targets that name what is on *line* with the fewest names between; all where none does."""
+        readers = self._readers.get(line)
+        if not readers:
+            return self._by_target
+        nearest = min(distance for distance, _ in readers)
+        return dict.fromkeys(name for distance, name in readers if distance == nearest)
+
+
+def _texts_by_line(tree: ast.Module) -> dict[int, list[re.Pattern[str]]]:
+    """What the strings on each line stand for: a pattern what it matches, another the texts that hold it."""
+    found: dict[int, list[re.Pattern[str]]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) >= _SHORTEST_TEXT:
+            text = node.value if looks_like_pattern(node.value) else re.escape(node.value)
+            try:
+                found.setdefault(node.lineno, []).append(re.compile(text, re.IGNORECASE))
+            except (re.error, OverflowError):
+                continue
+    return found
+
+
+def _shares(call: Call, texts: Sequence[re.Pattern[str]]) -> bool:
+    return any(text.search(operand.strip("'\"")) for text in texts for operand in call.operands)
+
+
+def _lines_of(node: ast.AST) -> range:
+    return range(node.lineno, (node.end_lineno or 0) + 1) if isinstance(node, ast.stmt) else range(0)

@@ -1,0 +1,46 @@
+"""What somebody should know before accepting a hunk: that the file acts on its own, that a line hides something."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from rolecall_analysis.languages import language_of
+from rolecall_server.review.hidden import HiddenCharacter, hidden_characters
+from rolecall_server.review.proposal import FileChange, Hunk, HunkKind
+from rolecall_server.review.protected import why_protected
+
+_MAX_PLACES = 3
+_why_protected = lru_cache(4096)(why_protected)
+
+
+def cautions(change: FileChange, hunk: Hunk) -> tuple[str, ...]:
+    """A sentence for each thing to know; lines are counted among those the hunk adds. Empty for most hunks."""
+    guarded = [f"{path} is guarded: {why}." for path, why in _guards(change, hunk)]
+    hidden = _hidden_in(change, hunk)
+    more = len(hidden) - _MAX_PLACES
+    told = [f"What it adds hides something: {one.sentence}" for one in hidden[:_MAX_PLACES]]
+    return (*guarded, *told, *([f"So do {more} more places."] if more > 0 else []))
+
+
+def caution_mark(change: FileChange, hunk: Hunk) -> str:
+    """`` [guarded: pytest runs it before any test; hides characters]``, or nothing: what a title has room for."""
+    marks = [f"guarded: {why}" for _, why in _guards(change, hunk)]
+    marks += ["hides characters"] if _hidden_in(change, hunk) else []
+    return f" [{'; '.join(marks)}]" if marks else ""
+
+
+def _guards(change: FileChange, hunk: Hunk) -> list[tuple[str, str]]:
+    paths = (change.path, change.renamed_to) if hunk.kind is HunkKind.RENAME else (change.path,)
+    return [(path, why) for path in paths if (why := _why_protected(path)) is not None]
+
+
+def _hidden_in(change: FileChange, hunk: Hunk) -> tuple[HiddenCharacter, ...]:
+    removed = change.base_lines[hunk.start : hunk.end]
+    return _hidden(hunk.new_lines, removed, change.base or "", language_of(change.path) is not None)
+
+
+@lru_cache(1024)
+def _hidden(added: tuple[str, ...], removed: tuple[str, ...], known: str, is_code: bool) -> tuple[HiddenCharacter, ...]:
+    """`hidden_characters`, once for each hunk: diagnostics are made anew at every keystroke."""
+    plain = [line.rstrip("\r\n") for line in added]
+    return hidden_characters(plain, [line.rstrip("\r\n") for line in removed], is_code=is_code, known=known)

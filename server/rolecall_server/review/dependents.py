@@ -1,0 +1,243 @@
+"""Which hunks of a proposal need which: without those, accepting one would break what it belongs to.
+
+A hunk needs another that binds what its lines name, and one whose lines name what it takes away. Both are followed
+through scopes, imports and classes, in the text as it was and as proposed, so that a rename and its callers need each
+other. What the graph does not follow, the attribute of a value that is not known, goes by its name, if that is new.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import replace
+
+from rolecall_analysis import Definition, FileFacts, Snapshot
+from rolecall_analysis.queries.parameters import Parameter, misfit, parameters_of
+from rolecall_server.review.anchor import text_with
+from rolecall_server.review.bindings import (
+    FIXTURE,
+    MEMBER,
+    Key,
+    Side,
+    bound_locals,
+    bound_names,
+    calls_in,
+    defines,
+    is_defined_anywhere,
+    used_names,
+)
+from rolecall_server.review.proposal import FileChange, HunkKind
+
+Need = tuple[str, str]
+"""A hunk, and one that it needs."""
+
+
+def link_hunks(changes: Sequence[FileChange], snapshot: Snapshot) -> tuple[FileChange, ...]:
+    """*changes*, whose hunks have ids, with the symbol and the needs of each hunk.
+
+    In *snapshot* their files are taken to have the texts of their bases.
+    """
+    moved_on = {one.path: one.base for one in changes if one.base is not None and snapshot.text(one.path) != one.base}
+    before = snapshot.with_changes(moved_on) if moved_on else snapshot
+    gone: dict[str, str | None] = {one.path: None for one in changes}
+    proposed = {one.renamed_to or one.path: text_with(one, {hunk.id for hunk in one.hunks}) for one in changes}
+    old, new = Side(before), Side(before.with_changes(gone | proposed))
+    renamed = {change.path: change.renamed_to or change.path for change in changes}
+    for change in changes:
+        _place(change, old, new)
+    needs: defaultdict[str, set[str]] = defaultdict(set)
+    for hunk, needed in _needs(changes, old, new, renamed):
+        if hunk != needed:
+            needs[hunk].add(needed)
+    order = [hunk.id for change in changes for hunk in change.hunks]
+    return tuple(
+        replace(
+            change,
+            hunks=tuple(
+                replace(
+                    hunk,
+                    symbol=_symbol(new, renamed[change.path], hunk.id) or _symbol(old, change.path, hunk.id),
+                    needs=tuple(one for one in order if one in needs[hunk.id]),
+                )
+                for hunk in change.hunks
+            ),
+        )
+        for change in changes
+    )
+
+
+def _place(change: FileChange, old: Side, new: Side) -> None:
+    """Note which lines of both versions belong to which hunk of *change*."""
+    shift = 0
+    for hunk in change.hunks:
+        if hunk.kind is HunkKind.TEXT:
+            start = hunk.start + shift
+            old.add(change.path, hunk.start, hunk.end, hunk.id)
+            new.add(change.renamed_to or change.path, start, start + len(hunk.new_lines), hunk.id)
+            shift += len(hunk.new_lines) - (hunk.end - hunk.start)
+        elif hunk.kind is HunkKind.DELETE:
+            old.add(change.path, 0, len(change.base_lines), hunk.id)
+
+
+def _needs(changes: Sequence[FileChange], old: Side, new: Side, renamed: Mapping[str, str]) -> Iterator[Need]:
+    origins = {now: was for was, now in renamed.items()}
+    named_now, named_before = tuple(used_names(new)), tuple(used_names(old))
+    came = _only_here(new, old, origins, {key for _, key in named_now})
+    went = _only_here(old, new, renamed, {key for _, key in named_before})
+    for change in changes:
+        moving = {hunk.id for hunk in change.hunks if hunk.kind is HunkKind.RENAME}
+        leaving = {hunk.id for hunk in change.hunks if hunk.kind is HunkKind.DELETE} | moving
+        making = {hunk.id for hunk in change.hunks[:1]} if change.creates else moving
+        came[renamed[change.path], "", ""] = making
+        went[change.path, "", ""] = leaving
+    yield from ((hunk, binder) for hunk, key in named_now for binder in came.get(key, ()))
+    yield from ((taker, hunk) for hunk, key in named_before for taker in went.get(key, ()))
+    yield from _parts_of_one(new, came)
+    yield from _parts_of_one(old, went)
+    yield from _replaced(old, new, renamed)
+    yield from _fitting(old, new, came, went, renamed)
+
+
+def _only_here(side: Side, other: Side, paths: Mapping[str, str], named: Set[Key]) -> dict[Key, set[str]]:
+    """The names that hunks bind on this side and that the *other* does not have at the same place.
+
+    *named* are those that hunks use on this side; what goes by its name alone is looked for only if it is.
+    """
+    found: dict[Key, set[str]] = {}
+    shared: dict[Key, bool] = {}
+    for hunk, key in bound_names(side):
+        if key not in shared:
+            shared[key] = (key[0] in (MEMBER, FIXTURE) and key not in named) or _is_shared(side, other, key, paths)
+        if not shared[key]:
+            found.setdefault(key, set()).add(hunk)
+    for facts in side.facts():
+        known = other.snapshot.files.get(paths.get(facts.path, facts.path))
+        fresh = {(scope, name) for scope, name in facts.local_names if not defines(known, scope, name)}
+        for hunk, key in bound_locals(side, facts, fresh) if fresh else ():
+            found.setdefault(key, set()).add(hunk)
+    return found
+
+
+def _is_shared(side: Side, other: Side, key: Key, paths: Mapping[str, str]) -> bool:
+    """Whether the *other* side has the name as well; one that is imported, from the same module."""
+    path, scope, name = key
+    if path in (MEMBER, FIXTURE):
+        return is_defined_anywhere(other.snapshot, name)
+    known = other.snapshot.files.get(paths.get(path, path))
+    here = _sources(side.snapshot.files[path], scope, name)
+    there = _sources(known, scope, name) if known is not None else here
+    return defines(known, scope, name) and (not here or not there or bool(here & there))
+
+
+def _sources(facts: FileFacts, scope: str, name: str) -> set[tuple[int, str, str | None]]:
+    """What the file imports under *name*."""
+    return {(one.level, one.module, one.name) for one in facts.imports_by_name.get((scope, name), ())}
+
+
+def _parts_of_one(side: Side, only_here: Mapping[Key, set[str]]) -> Iterator[Need]:
+    """What lies in several hunks and is one function: none of them without the others. A class's members need it."""
+    for facts in side.facts():
+        for definition in facts.definitions:
+            heads = only_here.get((facts.path, definition.scope, definition.name), ())
+            if definition.kind not in ("function", "method", "class") or not heads:
+                continue
+            for _, _, hunk in side.hunks_within(facts.path, definition.span.start.line, definition.span.end.line):
+                yield from ((hunk, head) for head in heads)
+                if definition.kind != "class":
+                    yield from ((head, hunk) for head in heads)
+
+
+def _replaced(old: Side, new: Side, renamed: Mapping[str, str]) -> Iterator[Need]:
+    """Where one hunk binds anew what another takes away: not the one without the other; a definition moves whole."""
+    given: defaultdict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
+    for hunk, (path, scope, name) in bound_names(new):
+        given[path, name].add((scope, hunk))
+    for taker, (path, scope, name) in bound_names(old):
+        replacements = given.get((renamed.get(path, path), name), set())
+        if path in (MEMBER, FIXTURE) or any(hunk == taker for _, hunk in replacements):
+            continue
+        for other, hunk in replacements:
+            if other == scope or not scope:
+                yield taker, hunk
+            if other == scope and (scope, name) in new.snapshot.files[renamed.get(path, path)].definitions_by_name:
+                yield hunk, taker
+
+
+def _fitting(
+    old: Side, new: Side, came: Mapping[Key, set[str]], went: Mapping[Key, set[str]], renamed: Mapping[str, str]
+) -> Iterator[Need]:
+    """Calls that only fit what a hunk makes of a signature, and calls that no longer fit it."""
+    changed = _changed_parameters(old, new, renamed)
+    for hunk, targets, arguments in calls_in(new):
+        for target in targets:
+            fields = ((target.path, target.qualified_name, name) for name in arguments)
+            yield from ((hunk, binder) for key in fields for binder in came.get(key, ()))
+            for was, _, headers in changed.get(_callable(target), ()):
+                if misfit(was, arguments, _n_bound(target)):
+                    yield from ((hunk, header) for header in headers)
+    for hunk, targets, arguments in calls_in(old):
+        for target in targets:
+            fields = ((target.path, target.qualified_name, name) for name in arguments)
+            yield from ((taker, hunk) for key in fields for taker in went.get(key, ()))
+            path, name = _callable(target)
+            for _, now, headers in changed.get((renamed.get(path, path), name), ()):
+                if misfit(now, arguments, _n_bound(target)):
+                    yield from ((header, hunk) for header in headers)
+
+
+_Change = tuple[Sequence[Parameter], Sequence[Parameter], set[str]]
+"""What a function took, what it takes, and the hunks that make the difference."""
+
+
+def _changed_parameters(old: Side, new: Side, renamed: Mapping[str, str]) -> dict[tuple[str, str], list[_Change]]:
+    found: dict[tuple[str, str], list[_Change]] = {}
+    for facts in old.facts():
+        after = new.snapshot.files.get(renamed.get(facts.path, facts.path))
+        for was in facts.definitions if after is not None else ():
+            now = after.definitions_by_name.get((was.scope, was.name), ()) if after is not None else ()
+            if was.kind not in ("function", "method") or len(now) != 1 or now[0].signature == was.signature:
+                continue
+            before, then = parameters_of(was.signature), parameters_of(now[0].signature)
+            if before is not None and then is not None:
+                headers = _header_hunks(old, was) | _header_hunks(new, now[0])
+                found.setdefault((now[0].path, now[0].qualified_name), []).append((before, then, headers))
+    return found
+
+
+def _header_hunks(side: Side, definition: Definition) -> set[str]:
+    """The hunks that have lines of the definition's header: those from its name to where its signature is told."""
+    first = definition.name_span.start.line
+    signature = "".join(definition.signature.split())
+    lines = side.lines(definition.path)[first : definition.span.end.line + 1]
+    n_lines, seen = 0, 0
+    while n_lines < len(lines) and seen < len(signature):
+        seen += len("".join(lines[n_lines].split()))
+        n_lines += 1
+    return {hunk for _, _, hunk in side.hunks_within(definition.path, first, first + max(0, n_lines - 1))}
+
+
+def _callable(target: Definition) -> tuple[str, str]:
+    name = f"{target.qualified_name}.__init__" if target.kind == "class" else target.qualified_name
+    return target.path, name
+
+
+def _n_bound(target: Definition) -> int:
+    is_bound = target.kind == "class" or (target.kind == "method" and "staticmethod" not in target.decorators)
+    return int(is_bound)
+
+
+def _symbol(side: Side, path: str, hunk_id: str) -> str:
+    """The innermost class or function around the first telling line of a hunk, or the first that begins in it."""
+    facts = side.snapshot.files.get(path)
+    start, end = next(((start, end) for start, end, one in side.ranges.get(path, ()) if one == hunk_id), (0, 0))
+    lines = side.lines(path) if facts is not None and start < end else []
+    telling = next((line for line in range(start, end) if line < len(lines) and lines[line].strip()), None)
+    return _symbol_at(facts, telling, start, end) if facts is not None and telling is not None else ""
+
+
+def _symbol_at(facts: FileFacts, telling: int, start: int, end: int) -> str:
+    definitions = [definition for definition in facts.definitions if definition.kind != "variable"]
+    around = [d for d in definitions if d.span.start.line <= telling <= d.span.end.line]
+    if around:
+        return max(around, key=lambda d: d.span.start).qualified_name
+    return next((d.qualified_name for d in definitions if start <= d.span.start.line < end), "")

@@ -1,0 +1,76 @@
+"""Opening a shadow of the workspace, and leaving nothing of it behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, nullcontext
+from pathlib import Path
+
+import psutil
+
+from rolecall_server.sandbox.completion import complete
+from rolecall_server.sandbox.confinement import Confinement
+from rolecall_server.sandbox.copied import copy_workspace
+from rolecall_server.sandbox.copying import CopyLimits
+from rolecall_server.sandbox.kept_copy import take_copy
+from rolecall_server.sandbox.overlaid import lay_over_workspace
+from rolecall_server.sandbox.results import NotRun
+from rolecall_server.sandbox.shadow import Shadow
+from rolecall_server.sandbox.trees import remove_tree
+from rolecall_server.workspace import Workspace
+
+
+@asynccontextmanager
+async def shadow_workspace(
+    workspace: Workspace,
+    confinement: Confinement | NotRun,
+    *,
+    limits: CopyLimits | None = None,
+    parent: Path | None = None,
+    copies: Path | None = None,
+) -> AsyncGenerator[Shadow | NotRun]:
+    """A shadow of *workspace*, for as long as the context lasts, in which code runs by *confinement*.
+
+    *parent* is the folder for temporary files, the system's by default. Where the confinement needs a copy, *limits*
+    says what is too large to be copied, and *copies* is the folder where the copy is kept for the next time; without
+    it, or while another run has that copy, a new one is made. The value is `NotRun` when there is no confinement, or
+    no shadow.
+    """
+    if isinstance(confinement, NotRun):
+        yield confinement
+        return
+    base = make_base(parent)
+    try:
+        if confinement.overlays:
+            yield await asyncio.to_thread(lay_over_workspace, base, workspace, confinement)
+        else:
+            with take_copy(copies, workspace.root) if copies else nullcontext() as kept:
+                yield await copy_workspace(base, workspace, confinement, limits or CopyLimits(), kept)
+    finally:
+        await complete(asyncio.to_thread(remove_tree, base))
+
+
+def remove_abandoned_shadows(parent: Path | None = None) -> int:
+    """Remove the shadows that killed processes left in *parent*, the system's folder by default; how many there were.
+
+    Nothing of them is mounted: mounts end with the last process that sees them.
+    """
+    folder = parent or Path(tempfile.gettempdir())
+    abandoned = [path for path in folder.glob("rolecall-*-*") if (pid := _maker(path)) and not psutil.pid_exists(pid)]
+    for path in abandoned:
+        remove_tree(path)
+    return len(abandoned)
+
+
+def make_base(parent: Path | None = None) -> Path:
+    """A new temporary folder that tells by its name whose it is."""
+    return Path(tempfile.mkdtemp(prefix=f"rolecall-{os.getpid()}-", dir=parent)).resolve()
+
+
+def _maker(base: Path) -> int | None:
+    """The process that made *base*, by its name; ``None`` where the name is none of ours or a link."""
+    number = base.name.split("-")[1]
+    return int(number) if number.isascii() and number.isdigit() and not base.is_symlink() else None

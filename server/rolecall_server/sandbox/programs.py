@@ -1,0 +1,25 @@
+"""Programs on the PATH, none of them the workspace's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+
+def program_on_path(name: str, root: Path, environ: Mapping[str, str]) -> Path | None:
+    """The program *name* on the absolute entries of the PATH, if it lies outside *root*, by any of its names."""
+    real_root = root.resolve()
+    for entry in environ.get("PATH", "").split(os.pathsep):
+        candidate = Path(entry, name)
+        if not candidate.is_absolute() or not is_program(candidate):
+            continue
+        names = (Path(os.path.normpath(candidate)), candidate.parent.resolve() / name, candidate.resolve())
+        if not any(known.is_relative_to(folder) for known in names for folder in (root, real_root)):
+            return candidate
+    return None
+
+
+def is_program(path: Path) -> bool:
+    """Whether *path* is a file that may be started."""
+    return path.is_file() and os.access(path, os.X_OK)

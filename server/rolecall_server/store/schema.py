@@ -1,0 +1,110 @@
+"""The tables of the database, and how those of an earlier Rolecall become them."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from rolecall_server.errors import StoreUnavailable
+
+SCHEMA_VERSION = 3
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS run (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT NOT NULL, role TEXT NOT NULL, path TEXT NOT NULL,
+    brief TEXT NOT NULL, state TEXT NOT NULL, error TEXT NOT NULL DEFAULT '', started_at REAL NOT NULL, ended_at REAL,
+    process_id INTEGER);
+CREATE TABLE IF NOT EXISTS call (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, run_id INTEGER NOT NULL REFERENCES run, request TEXT NOT NULL,
+    reply TEXT, error TEXT NOT NULL DEFAULT '', at REAL NOT NULL, model TEXT NOT NULL DEFAULT '',
+    reserved INTEGER NOT NULL DEFAULT 0, prompt_tokens INTEGER, completion_tokens INTEGER,
+    role TEXT NOT NULL DEFAULT '', endpoint TEXT NOT NULL DEFAULT '', opening TEXT NOT NULL DEFAULT '',
+    estimated INTEGER NOT NULL DEFAULT 0, covered TEXT NOT NULL DEFAULT '{}', reserved_nanos INTEGER NOT NULL DEFAULT 0,
+    prompt_nanos INTEGER NOT NULL DEFAULT 0, completion_nanos INTEGER NOT NULL DEFAULT 0,
+    purpose TEXT NOT NULL DEFAULT '');
+CREATE INDEX IF NOT EXISTS call_by_run ON call (run_id);
+CREATE VIEW IF NOT EXISTS ledger AS
+    SELECT call.id, run_id, at, model, endpoint, COALESCE(NULLIF(call.role, ''), run.role) AS role, estimated,
+        prompt_tokens, completion_tokens, COALESCE(prompt_tokens + completion_tokens, reserved) AS tokens,
+        COALESCE(prompt_tokens * prompt_nanos + completion_tokens * completion_nanos, reserved_nanos) AS nanos
+    FROM call JOIN run ON run.id = run_id;
+CREATE TABLE IF NOT EXISTS proposal (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, run_id INTEGER NOT NULL REFERENCES run, body TEXT NOT NULL,
+    at REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS decision (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, proposal_id INTEGER NOT NULL REFERENCES proposal, hunk_id TEXT NOT NULL,
+    state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', at REAL NOT NULL, act_id INTEGER REFERENCES act, text TEXT);
+DROP INDEX IF EXISTS decision_by_proposal;
+CREATE INDEX IF NOT EXISTS decision_by_hunk ON decision (proposal_id, hunk_id);
+CREATE TABLE IF NOT EXISTS hunk (
+    proposal_id INTEGER NOT NULL REFERENCES proposal, hunk_id TEXT NOT NULL, path TEXT NOT NULL,
+    PRIMARY KEY (proposal_id, hunk_id, path)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS hunk_by_path ON hunk (path);
+CREATE TABLE IF NOT EXISTS manifest (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, run_id INTEGER NOT NULL REFERENCES run, body TEXT NOT NULL,
+    opening TEXT NOT NULL DEFAULT '');
+CREATE TABLE IF NOT EXISTS act (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT NOT NULL, kind TEXT NOT NULL, at REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS landing (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT NOT NULL, path TEXT NOT NULL,
+    proposal_id INTEGER NOT NULL REFERENCES proposal, brought_in TEXT NOT NULL, taken_out TEXT NOT NULL,
+    before TEXT NOT NULL, after TEXT NOT NULL, process_id INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS landing_by_root ON landing (root);
+CREATE TABLE IF NOT EXISTS message (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, run_id INTEGER NOT NULL REFERENCES run, kind TEXT NOT NULL,
+    subject TEXT NOT NULL, version INTEGER NOT NULL, sender TEXT NOT NULL, because TEXT NOT NULL, body TEXT NOT NULL,
+    at REAL NOT NULL, document_id INTEGER, UNIQUE (run_id, kind, subject, version));
+CREATE TABLE IF NOT EXISTS reading (
+    message_id INTEGER NOT NULL REFERENCES message, role TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (message_id, role));
+CREATE TABLE IF NOT EXISTS step (
+    run_id INTEGER NOT NULL REFERENCES run, key TEXT NOT NULL, role TEXT NOT NULL, subject TEXT NOT NULL,
+    state TEXT NOT NULL, attempt INTEGER NOT NULL, error TEXT NOT NULL, read TEXT NOT NULL, PRIMARY KEY (run_id, key));
+CREATE TABLE IF NOT EXISTS trust (
+    root TEXT NOT NULL, fingerprint TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (root, fingerprint));
+CREATE TABLE IF NOT EXISTS endpoint (
+    address TEXT NOT NULL, model TEXT NOT NULL, body TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (address, model));
+CREATE TABLE IF NOT EXISTS document (
+    id INTEGER NOT NULL, version INTEGER NOT NULL, run_id INTEGER NOT NULL REFERENCES run, kind TEXT NOT NULL,
+    author TEXT NOT NULL, because TEXT NOT NULL, body TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (id, version));
+CREATE INDEX IF NOT EXISTS document_by_run ON document (run_id);
+"""
+
+_LATER_COLUMNS = {
+    "run": {"process_id": "INTEGER"},
+    "decision": {"act_id": "INTEGER REFERENCES act", "text": "TEXT"},
+    "call": {
+        "model": "TEXT NOT NULL DEFAULT ''",
+        "reserved": "INTEGER NOT NULL DEFAULT 0",
+        "purpose": "TEXT NOT NULL DEFAULT ''",
+        "prompt_tokens": "INTEGER",
+        "completion_tokens": "INTEGER",
+        "role": "TEXT NOT NULL DEFAULT ''",
+        "endpoint": "TEXT NOT NULL DEFAULT ''",
+        "opening": "TEXT NOT NULL DEFAULT ''",
+        "estimated": "INTEGER NOT NULL DEFAULT 0",
+        "covered": "TEXT NOT NULL DEFAULT '{}'",
+        "reserved_nanos": "INTEGER NOT NULL DEFAULT 0",
+        "prompt_nanos": "INTEGER NOT NULL DEFAULT 0",
+        "completion_nanos": "INTEGER NOT NULL DEFAULT 0",
+    },
+    "manifest": {"opening": "TEXT NOT NULL DEFAULT ''"},
+}
+"""Columns that tables of an earlier version lack; tables that are new are made by the schema."""
+
+
+def make_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Bring the database at *path* to this version, whatever it has already.
+
+    Raises:
+        StoreUnavailable: it is of a newer Rolecall.
+    """
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if version > SCHEMA_VERSION:
+        raise StoreUnavailable(f"{path} was written by a newer Rolecall.", "Update Rolecall, or move that file away.")
+    for table, columns in _LATER_COLUMNS.items():
+        known = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
+        for name in columns.keys() - known if known else ():
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {columns[name]}")
+    connection.executescript(_SCHEMA)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

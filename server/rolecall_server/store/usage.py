@@ -1,0 +1,89 @@
+"""What model calls used, summed up from the ledger: by day, model, role or run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from rolecall_server.store.database import Store
+
+Grouping = Literal["day", "model", "role", "run"]
+GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
+
+DAY_S = 86_400
+NANOS = 1_000_000_000
+
+_COLUMNS = {
+    "day": "date(at, 'unixepoch')",
+    "model": "COALESCE(NULLIF(model, ''), endpoint)",
+    "role": "ledger.role",
+    "run": "'r' || run_id",
+}
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What the calls of one group used."""
+
+    group: tuple[str, ...]
+    """The value of each grouping asked for: a day as ``2026-11-22`` (UTC), a model, a role, a run."""
+    n_calls: int
+    prompt_tokens: int
+    """As the endpoints counted."""
+    completion_tokens: int
+    set_aside: int
+    """Tokens of calls that are under way, broke off, or whose endpoint does not count."""
+    nanos: int
+    """Money, in billionths; what is set aside is in it."""
+
+    @property
+    def tokens(self) -> int:
+        """All that counts against the limits."""
+        return self.prompt_tokens + self.completion_tokens + self.set_aside
+
+
+def usage(
+    store: Store, by: Sequence[Grouping] = (), *, root: Path | None = None, since_s: float = 0.0
+) -> tuple[Usage, ...]:
+    """What was used, a row for each group; the latest first where *by* begins with days or runs.
+
+    One row for everything where *by* is empty, also if nothing was used. *root* narrows it to one workspace.
+    """
+    keys = [_COLUMNS[each] for each in by]
+    sums = (
+        "COUNT(*), COALESCE(SUM(prompt_tokens), 0), COALESCE(SUM(completion_tokens), 0), "
+        "COALESCE(SUM(tokens - COALESCE(prompt_tokens + completion_tokens, 0)), 0), COALESCE(SUM(nanos), 0)"
+    )
+    order = f" GROUP BY {', '.join(keys)} ORDER BY MAX(ledger.id) DESC" if keys else ""
+    statement = (
+        f"SELECT {', '.join([*keys, sums])} FROM ledger JOIN run ON run.id = run_id "  # noqa: S608 - names are ours
+        f"WHERE at >= ? AND (? IS NULL OR root = ?){order}"
+    )
+    where = None if root is None else str(root)
+    with store.transaction() as connection:
+        rows = connection.execute(statement, (since_s, where, where)).fetchall()
+    n = len(keys)
+    return tuple(Usage(tuple(row[:n]), *row[n:]) for row in rows)
+
+
+def today_s() -> float:
+    """When the day began, UTC, in seconds since the epoch."""
+    now = time.time()
+    return now - now % DAY_S
+
+
+def ratios(store: Store, endpoint: str, n: int) -> tuple[float, ...]:
+    """What *endpoint* counted for each token that was estimated, for the latest *n* prompts that are long enough."""
+    statement = (
+        "SELECT CAST(prompt_tokens AS REAL) / estimated FROM ledger "
+        "WHERE endpoint = ? AND prompt_tokens > 0 AND estimated >= ? ORDER BY id DESC LIMIT ?"
+    )
+    with store.transaction() as connection:
+        return tuple(ratio for (ratio,) in connection.execute(statement, (endpoint, _MIN_ESTIMATED, n)))
+
+
+_MIN_ESTIMATED = 200
+"""In shorter prompts, what an endpoint puts around messages outweighs the text."""

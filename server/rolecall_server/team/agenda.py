@@ -1,0 +1,112 @@
+"""The order of the work: sprints, the tasks of each, and which task builds on which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from graphlib import CycleError, TopologicalSorter
+from itertools import chain, count
+
+from rolecall_server.errors import DocumentUnusable
+from rolecall_server.team.documents import Kind, SprintReview, Task, TaskList
+from rolecall_server.team.pool import Pool, content_of
+
+
+@dataclass(frozen=True)
+class Agenda:
+    """What is to be done now."""
+
+    sprint: str
+    """Its id, such as ``S1``; empty where no sprint is left."""
+    tasks: tuple[Task, ...]
+    """Those of the sprint, each after those it builds on."""
+    needs: Mapping[str, tuple[str, ...]]
+    """The tasks of the sprint on which each builds, directly or not, in order."""
+    is_last: bool
+    """Whether no sprint follows."""
+
+    def task(self, task_id: str) -> Task:
+        """One task of the sprint."""
+        return next(task for task in self.tasks if task.id == task_id)
+
+
+NOTHING_LEFT = Agenda("", (), {}, is_last=True)
+
+
+def agenda_of(pool: Pool) -> Agenda:
+    """The agenda of the first sprint whose proposal is not decided.
+
+    What the developer rejected with a reason comes again in the next sprint; after the last one planned, in one more.
+
+    Raises:
+        DocumentUnusable: the tasks need each other in a circle.
+    """
+    message = pool.latest(Kind.TASK_LIST)
+    if message is None:
+        return NOTHING_LEFT
+    listed = content_of(message, TaskList)
+    sprints = sprints_of(listed)
+    carried: tuple[str, ...] = ()
+    for number, (sprint, planned) in enumerate(chain(sprints, _further(sprints))):
+        review = pool.latest(Kind.SPRINT_REVIEW, sprint)
+        if review is None:
+            tasks = [task for task in listed.tasks if task.id in (*carried, *planned)]
+            return _agenda(sprint, tasks, is_last=number >= len(sprints) - 1) if tasks else NOTHING_LEFT
+        carried = content_of(review, SprintReview).undone
+    return NOTHING_LEFT
+
+
+def _further(sprints: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Sprints after those that were planned, without tasks of their own."""
+    highest = max(int(sprint[1:]) for sprint, _ in sprints)
+    return ((f"S{number}", ()) for number in count(highest + 1))
+
+
+def sprints_of(listed: TaskList) -> tuple[tuple[str, tuple[str, ...]], ...]:
+    """Each sprint with the ids of its tasks, in order; one of all tasks where none is planned."""
+    known = {task.id for task in listed.tasks}
+    planned = [(sprint.id, tuple(one for one in sprint.tasks if one in known)) for sprint in listed.sprints]
+    return tuple((name, tasks) for name, tasks in planned if tasks) or (
+        ("S1", tuple(task.id for task in listed.tasks)),
+    )
+
+
+def circle_of(tasks: Sequence[Task]) -> tuple[str, ...]:
+    """Tasks that need each other in a circle, the first one again at the end; empty where there are none."""
+    try:
+        TopologicalSorter({task.id: task.needs for task in tasks}).prepare()
+    except CycleError as error:
+        return tuple(error.args[1])
+    return ()
+
+
+def _agenda(sprint: str, tasks: Sequence[Task], *, is_last: bool) -> Agenda:
+    if circle := circle_of(tasks):
+        raise DocumentUnusable(
+            f"The tasks {' → '.join(circle)} need each other in a circle.",
+            "Edit the task list so that one of them needs no other.",
+        )
+    direct = _direct_needs(tasks)
+    by_id = {task.id: task for task in tasks}
+    order = [one for one in TopologicalSorter(direct).static_order() if one in by_id]
+    needs: dict[str, tuple[str, ...]] = {}
+    for one in order:
+        below = {one for need in direct[one] for one in (need, *needs[need])}
+        needs[one] = tuple(each for each in order if each in below)
+    return Agenda(sprint, tuple(by_id[one] for one in order), needs, is_last)
+
+
+def _direct_needs(tasks: Sequence[Task]) -> dict[str, tuple[str, ...]]:
+    """The tasks each one needs, and those before it that change a file of its own.
+
+    So two tasks that are done at the same time never change the same file.
+    """
+    here = {task.id for task in tasks}
+    declared = {task.id: [need for need in task.needs if need in here] for task in tasks}
+    order = list(TopologicalSorter(declared).static_order())
+    by_id = {task.id: task for task in tasks}
+    found: dict[str, tuple[str, ...]] = {}
+    for number, one in enumerate(order):
+        shared = [other for other in order[:number] if {*by_id[other].files} & {*by_id[one].files}]
+        found[one] = tuple(dict.fromkeys((*declared[one], *shared)))
+    return found

@@ -1,0 +1,328 @@
+"""The Engineer's and the QA Engineer's part of a sprint: edits for each task, tests for the requirements."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from rolecall_analysis import facts_of, is_test_path
+from rolecall_server.context import Focus
+from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Outcome, Work, work_out
+from rolecall_server.model import NO_WISHES, ChatMessage, ModelClient, Relay, Reply, Wishes
+from rolecall_server.review.checks import check_changes
+from rolecall_server.sandbox import NotRun
+from rolecall_server.store.messages import Draft
+from rolecall_server.team.agenda import Agenda, agenda_of
+from rolecall_server.team.documents import CaseKind, Design, Kind, SprintReview, Task, TestCase, TestPlan
+from rolecall_server.team.edits import Edits, desk_with, fingerprints, joined
+from rolecall_server.team.looking_up import IN_A_TEAM, looking_up
+from rolecall_server.team.opening import open_conversation
+from rolecall_server.team.pool import Pool, as_draft, body_of, content_of
+from rolecall_server.team.request import Desk, RoleName, RunRequest
+from rolecall_server.team.roles import implement
+from rolecall_server.team.room import Room
+from rolecall_server.team.steps import Step
+from rolecall_server.team.telling import tell
+from rolecall_server.team.test_placement import choose_style_example, choose_test_path
+from rolecall_server.team.trials import Trials
+from rolecall_server.workspace import file_exists, read_for_model, read_text_or_none, why_not_changed
+
+_ROLES = Path(__file__).parent / "roles"
+_ENGINEER = _ROLES / "engineer.md"
+_TESTER = _ROLES / "requirement_tests.md"
+_ON_FAILURE = (
+    "They pass without your change. Correct your change; where a test contradicts the requirements, leave it and say "
+    "so in a sentence that begins with `Finding:`."
+)
+_WIDEN = re.compile(r"^[\s>*-]*WIDEN\s*:\s*`?([^\s`:]+)`?\s*[:,-]\s*(\S.*)$", re.MULTILINE)
+_COVERS = re.compile(
+    r"^[\s>*-]*COVERS\s*:\s*`?([^\s`:]+::[\w:.]+)`?\s+((?:R\d+[,\s]*)+)(?:\((basic|edge|large|failure)\))?\s*[:-]?\s*(.*)$",
+    re.MULTILINE,
+)
+_FOR_US = re.compile(r"[\s>*-]*(?:WIDEN|COVERS|ANSWER\s+F\d+)\s*:")
+
+
+async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
+    """The edits for one task, on top of those for the tasks it builds on, tried with the tests that reach them.
+
+    Raises:
+        RolecallError: nothing came of it.
+    """
+    agenda = agenda_of(pool)
+    task = agenda.task(step.task_id)
+    below = joined(content_of(message, Edits) for message in step.messages("edits"))
+    desk = desk_with(room.desk(step, pool), below)
+    assert desk.client is not None
+    overheard = Overheard(looking_up(desk, desk.client, IN_A_TEAM))
+    if step.message(Kind.DESIGN) is None and step.message(Kind.REQUIREMENTS) is None and len(agenda.tasks) == 1:
+        work, _ = await implement(_brief_alone(step), replace(desk, rejections=_turned_down(step)))
+        widened: dict[str, str] = {}
+    else:
+        fence = Fence(room, pool, agenda, step, overheard)
+        work, widened = await _task_work(step, desk, task, fence), fence.widened
+    checked = replace(work, check=partial(check_changes, desk.snapshot))
+    outcome = await work_out(checked, overheard, desk.report)
+    if outcome.interrupted is not None:
+        raise outcome.interrupted
+    edits = _edits_of(outcome, room, task.id, widened)
+    return (as_draft("edits", edits.model_dump(mode="json"), step.subject),)
+
+
+async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
+    """Tests for what the sprint shall bring, made from the requirements while the code is being written elsewhere.
+
+    Raises:
+        RolecallError: nothing came of it.
+    """
+    desk = room.desk(step, pool)
+    assert desk.client is not None
+    path = next((one for task in agenda_of(pool).tasks for one in task.files if file_exists(desk.workspace, one)), "")
+    documents = await asyncio.to_thread(tell, step.read, desk.workspace)
+    test_path, style_path = await asyncio.to_thread(_tests_to_show, desk, path, step)
+    focus = Focus(path, test_path=test_path, style_path=style_path, brief=documents)
+    task = (
+        f"{documents}\n# What to do now\n\nWrite the tests of sprint {step.sprint}: "
+        f"{', '.join(task.id for task in agenda_of(pool).tasks)}."
+    )
+    overheard = Overheard(looking_up(desk, desk.client, IN_A_TEAM))
+    work = Work(
+        opening=await open_conversation(_TESTER, desk, focus, task),
+        read_text=lambda path: read_for_model(desk.workspace, path),
+        refusal=lambda path: why_not_changed(desk.workspace, path) or why_no_test_file(path),
+        try_out=_not_yet,
+        before=lambda: None,
+        on_failure="",
+    )
+    outcome = await work_out(work, overheard, desk.report)
+    if outcome.interrupted is not None:
+        raise outcome.interrupted
+    tests = _edits_of(outcome, room, "", {})
+    before = {path: read_text_or_none(desk.workspace, path) for path in tests.files}
+    plan = read_test_plan(overheard.said, tests.files, before, f"Tests of {step.sprint}")
+    return (
+        as_draft("tests", tests.model_dump(mode="json"), step.subject),
+        as_draft(Kind.TEST_PLAN, plan, step.subject),
+    )
+
+
+@dataclass
+class Overheard(Relay):
+    """A model client that remembers what the model said."""
+
+    client: ModelClient
+    replies: list[str] = field(default_factory=list[str])
+    begun: list[Reply] = field(default_factory=list[Reply])
+    """Replies that were given already; they come first."""
+
+    @property
+    def said(self) -> str:
+        """All of it."""
+        return "\n".join(self.replies)
+
+    async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
+        """The client's reply."""
+        reply = self.begun.pop(0) if self.begun else await self.client.complete(messages, wishes)
+        self.replies.append(reply.text)
+        return reply
+
+
+@dataclass
+class Fence:
+    """The files that a task may change: its own, and others for which the Engineer gives a reason."""
+
+    room: Room
+    pool: Pool
+    agenda: Agenda
+    step: Step
+    overheard: Overheard
+    widened: dict[str, str] = field(default_factory=dict[str, str])
+
+    def refusal(self, desk: Desk, path: str) -> str | None:
+        """Why the task may not change *path*, or ``None``."""
+        if (reason := why_not_changed(desk.workspace, path)) is not None:
+            return reason
+        if self.room.has_tester and is_test_path(path):
+            return f"{path} holds tests, which the QA Engineer writes from the requirements. Leave it out."
+        if path in self.own_files():
+            return None
+        if owner := self._owner(path):
+            return f"{path} belongs to {owner}, which may be at work on it. Leave it out."
+        if why_no_test_file(path) is not None and (refused := self._refused_without_a_wish(path)):
+            return refused
+        self.room.claims[path] = self.step.task_id
+        return None
+
+    def _refused_without_a_wish(self, path: str) -> str | None:
+        """Why a file of nobody's stays as it is; ``None``, and the wish noted, where the Engineer asked for it."""
+        wish = next((why for named, why in _WIDEN.findall(self.overheard.said) if named == path), "")
+        if not wish:
+            return (
+                f"{path} is not among the files of {self.step.task_id} ({', '.join(sorted(self.own_files()))}). "
+                f"Do without it; or, where the task cannot be done so, write a line `WIDEN: {path}: why` and send "
+                "the edit again."
+            )
+        self.widened[path] = wish.strip()
+        return None
+
+    def own_files(self) -> frozenset[str]:
+        """The files of the task; those of the whole design where it names none."""
+        own = frozenset(self.agenda.task(self.step.task_id).files)
+        design = self.step.message(Kind.DESIGN)
+        return own or (frozenset(design_files(content_of(design, Design))) if design else own)
+
+    def _owner(self, path: str) -> str:
+        """The task that may be changing *path* now; those this one builds on are done."""
+        mine = {self.step.task_id, *self.agenda.needs[self.step.task_id]}
+        for task in self.agenda.tasks:
+            if task.id not in mine and path in task.files:
+                return task.id
+        claimed = self.room.claims.get(path, "")
+        if claimed and claimed not in mine:
+            return claimed
+        for message in self.pool.of_kind("edits", self.step.sprint):
+            task_id = message.subject.partition("/")[2]
+            if task_id not in mine and path in content_of(message, Edits).files:
+                return task_id
+        return ""
+
+
+def design_files(design: Design) -> tuple[str, ...]:
+    """The files that a design names, in order."""
+    symbols = (work.symbol.partition("::")[0] for work in (*design.symbols_to_change, *design.symbols_to_add))
+    files = (work.path for work in (*design.files_to_change, *design.files_to_add))
+    return tuple(dict.fromkeys((*files, *symbols)))
+
+
+def why_no_test_file(path: str) -> str | None:
+    """Why the QA Engineer may not change *path*, or ``None``."""
+    if is_test_path(path) and Path(path).name != "conftest.py":
+        return None
+    return f"The QA Engineer may change test files only, and {path} is none."
+
+
+def read_test_plan(
+    said: str, files: Mapping[str, str | None], before: Mapping[str, str | None], title: str
+) -> TestPlan:
+    """The test plan in the ``COVERS:`` lines of a reply; a line that names a test which is not there is left out.
+
+    A test that *files* have and the texts *before* had not, and that no line names, verifies nothing: the plan says so.
+    """
+    there, known = _names_in(files), _names_in(before)
+    found: dict[str, tuple[str, str, str]] = {
+        test: (served, kind, expects) for test, served, kind, expects in _COVERS.findall(said) if test in there
+    }
+    new = (name for name in there if name not in known and name.rpartition("::")[2].startswith("test"))
+    found |= {test: ("", "", "") for test in new if test not in found}
+    cases = [
+        TestCase(
+            id=f"C{number}",
+            title=test.rpartition("::")[2].replace("_", " ").removeprefix("test ") or test,
+            kind=CaseKind(kind or "basic"),
+            verifies=tuple(re.findall(r"R\d+", served)),
+            expects=expects.strip() or "that it passes",
+            test=test,
+        )
+        for number, (test, (served, kind, expects)) in enumerate(found.items(), start=1)
+    ]
+    return TestPlan(title=title, cases=tuple(cases))
+
+
+def _names_in(files: Mapping[str, str | None]) -> dict[str, None]:
+    """The classes and functions of *files*, as tests are named: ``path::Class::test_name``; in order."""
+    return {
+        f"{path}::{one.qualified_name.replace('.', '::')}": None
+        for path, text in files.items()
+        for one in facts_of(path, text or "").definitions
+        if one.kind != "variable"
+    }
+
+
+async def _task_work(step: Step, desk: Desk, task: Task, fence: Fence) -> Work:
+    existing = [path for path in task.files if file_exists(desk.workspace, path)]
+    focus = Focus(existing[0] if existing else "", brief=f"{task.title}\n{task.text}\n{' '.join(task.symbols)}")
+    trials = Trials(desk, [path for path in existing if path.endswith(".py")])
+    told = await asyncio.to_thread(
+        partial(_task_text, step, desk, task, existing[1:], has_tester=fence.room.has_tester)
+    )
+    opening = await open_conversation(_ENGINEER, desk, focus, told, EDIT_FORMAT + FILE_OPERATIONS)
+    return Work(
+        opening=opening,
+        read_text=lambda path: read_for_model(desk.workspace, path),
+        refusal=partial(fence.refusal, desk),
+        try_out=trials.of_change,
+        before=lambda: trials.before,
+        on_failure=_ON_FAILURE,
+        moves_files=True,
+    )
+
+
+def _task_text(step: Step, desk: Desk, task: Task, others: Sequence[str], *, has_tester: bool) -> str:
+    """The documents, the other files of the task, then the task itself."""
+    documents = [message for message in step.read if message.kind != "edits"]
+    shown = [
+        f"## {path}\n\n````\n{text.rstrip()}\n````\n"
+        for path in others
+        if (text := read_for_model(desk.workspace, path))
+    ]
+    files = ", ".join(task.files)
+    own_tests = "" if has_tester else " and the tests of what you do"
+    parts = [
+        tell(documents, desk.workspace),
+        f"# The other files of the task\n\n{chr(10).join(shown)}" if shown else "",
+        f"# What to do now\n\nDo {task.id} of the task list, {task.title!r}: that alone is your brief.",
+        f"Change {files}{own_tests} only. Where that cannot be enough, say so in a line `WIDEN: path: why`."
+        if files
+        else "",
+        "The QA Engineer writes the tests, at the same time as you; do not." if has_tester else "",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def _brief_alone(step: Step) -> RunRequest:
+    """What the Engineer is asked where nobody wrote more than the brief: exactly as for a role of its own."""
+    message = step.message("brief")
+    assert message is not None
+    brief = body_of(message)
+    return RunRequest(RoleName.ENGINEER, brief["path"], brief["symbol"], brief["text"])
+
+
+def _turned_down(step: Step) -> tuple[str, ...]:
+    """What the developer rejected with a reason in the sprints before, a line each."""
+    reviews = [content_of(message, SprintReview) for message in step.messages(Kind.SPRINT_REVIEW)]
+    return tuple(f"- {one.hunk}: {one.reason}" for review in reviews for one in review.rejected if one.reason)
+
+
+def _edits_of(outcome: Outcome, room: Room, task_id: str, widened: Mapping[str, str]) -> Edits:
+    attempt = outcome.attempt
+    paths = {*attempt.files, *attempt.renames}
+    return Edits(
+        files=dict(attempt.files),
+        renames=dict(attempt.renames),
+        bases=fingerprints(room.repository.workspace, sorted(paths)),
+        rationale="\n\n".join(part for part in (prose_alone(outcome.rationale), *outcome.problems) if part),
+        widened={path: why for path, why in widened.items() if path in attempt.files},
+        tasks=dict.fromkeys(attempt.files, (task_id,)) if task_id else {},
+    )
+
+
+def prose_alone(rationale: str) -> str:
+    """What was said to the developer, without the lines that were for us."""
+    return "\n".join(line for line in rationale.splitlines() if not _FOR_US.match(line)).strip()
+
+
+def _tests_to_show(desk: Desk, path: str, step: Step) -> tuple[str, str]:
+    """The test file to extend, which the design names or which *path* has; else one to imitate."""
+    design = step.message(Kind.DESIGN)
+    named = [one for one in design_files(content_of(design, Design)) if is_test_path(one)] if design else []
+    chosen = named[0] if named else choose_test_path(desk.workspace, desk.snapshot, path) if path else ""
+    if file_exists(desk.workspace, chosen):
+        return chosen, ""
+    return "", choose_style_example(desk.snapshot, path, chosen) or ""
+
+
+async def _not_yet(files: Mapping[str, str | None]) -> NotRun:
+    return NotRun("What they test is being written.")

@@ -1,0 +1,54 @@
+"""What the Architect writes."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from rolecall_server.team.documents.diagrams import CallFlow, ClassDiagram
+from rolecall_server.team.documents.values import (
+    Code,
+    FilePath,
+    Line,
+    Prose,
+    Remark,
+    RequirementId,
+    Symbol,
+    Value,
+)
+
+
+class FileWork(Remark):
+    """A file, and what happens to it."""
+
+    path: FilePath
+    what: Line
+
+
+class SymbolWork(Remark):
+    """A class, function or variable, what happens to it, and for which requirements."""
+
+    symbol: Symbol
+    serves: tuple[RequirementId, ...] = ()
+    what: Line
+
+
+class Package(Remark):
+    """Something to install, and why nothing at hand does."""
+
+    name: Code
+    why: Line
+
+
+class Design(Value):
+    """How the requirements are met in the repository as it is."""
+
+    title: Line
+    approach: Prose = Field(description="In a few paragraphs: what changes, what stays, and why this way.")
+    files_to_change: tuple[FileWork, ...] = Field(default=(), description="Files that exist.")
+    files_to_add: tuple[FileWork, ...] = ()
+    symbols_to_change: tuple[SymbolWork, ...] = Field(default=(), description="Classes and functions that exist.")
+    symbols_to_add: tuple[SymbolWork, ...] = ()
+    classes: ClassDiagram | None = None
+    call_flow: CallFlow | None = None
+    packages: tuple[Package, ...] = ()
+    risks: tuple[Line, ...] = ()

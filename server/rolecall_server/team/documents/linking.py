@@ -1,0 +1,247 @@
+"""What the ids in documents lead to: requirement, design element, task, test case, and what is missing between them.
+
+No model is asked. A flaw names what it is about, so that an editor can show it there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from rolecall_server.review.anchor import lines_from, path_now
+from rolecall_server.review.shelf import ReadText, Reviewed
+from rolecall_server.team.documents.checking import Review, TestPlan
+from rolecall_server.team.documents.closing import SprintReview
+from rolecall_server.team.documents.design import Design, SymbolWork
+from rolecall_server.team.documents.document import Content, Document
+from rolecall_server.team.documents.requirements import Requirements
+from rolecall_server.team.documents.tasks import ChangePlan, Task, TaskList
+
+Held = TypeVar("Held")
+_REQUIREMENT = re.compile(r"R[1-9][0-9]*")
+
+
+@dataclass(frozen=True)
+class Flaw:
+    """Something that does not fit together."""
+
+    about: str
+    """An id, a path or a symbol of the document; empty for the whole of it."""
+    what: str
+
+
+@dataclass(frozen=True)
+class Served:
+    """A hunk of a proposal, and what it is there for."""
+
+    code: str
+    """``p7/h2``"""
+    path: str
+    symbol: str
+    serves: tuple[str, ...]
+    state: str = ""
+    """As `HunkState`; empty while nobody asked."""
+
+
+@dataclass(frozen=True)
+class Linked:
+    """The documents of one run, and the hunks they led to."""
+
+    documents: tuple[Document, ...]
+    hunks: tuple[Served, ...] = field(default=())
+
+    def held(self, kind: type[Held]) -> Iterator[Held]:
+        """The contents of that kind."""
+        return (document.content for document in self.documents if isinstance(document.content, kind))
+
+    @property
+    def requirement_ids(self) -> frozenset[str]:
+        """Every requirement's."""
+        return frozenset(each.id for held in self.held(Requirements) for each in held.requirements)
+
+    @property
+    def tasks(self) -> Mapping[str, Task]:
+        """By their ids."""
+        return {task.id: task for held in self.held(TaskList) for task in held.tasks}
+
+    @property
+    def design_elements(self) -> Iterator[SymbolWork]:
+        """The symbols that are to be changed or added."""
+        return (each for held in self.held(Design) for each in (*held.symbols_to_change, *held.symbols_to_add))
+
+
+def served_by(proposals: Iterable[Reviewed]) -> tuple[Served, ...]:
+    """The hunks of *proposals* with what they serve, in order."""
+    return tuple(
+        Served(
+            f"{each.proposal.id}/{hunk.id}",
+            change.renamed_to or change.path,
+            hunk.symbol,
+            hunk.serves,
+            each.states[hunk.id],
+        )
+        for each in proposals
+        for change, hunk in each.proposal.hunks()
+    )
+
+
+def check_links(document: Document, others: Iterable[Document]) -> tuple[Flaw, ...]:
+    """What in *document* leads nowhere, or in a circle, given the *others* of its run.
+
+    Ids of a kind of document that is not there yet are not looked for.
+    """
+    run = Linked((document, *(other for other in others if other.id != document.id)))
+    return tuple(_flaws(document.content, run))
+
+
+def orphans(run: Linked) -> dict[str, str]:
+    """What each requirement lacks: a design element or a task, a test case; and each task: a hunk.
+
+    Only what a later document or proposal could have brought is missed: before there is a design, nothing is.
+    """
+    lacking: dict[str, str] = {}
+    planned = {name for each in run.design_elements for name in each.serves}
+    planned |= {name for task in run.tasks.values() for name in task.serves}
+    tested = {name for plan in run.held(TestPlan) for case in plan.cases for name in case.verifies}
+    has_design = any(run.held(Design)) or any(run.held(TaskList))
+    for name in run.requirement_ids:
+        lacks = [
+            *(["no design element and no task"] if has_design and name not in planned else []),
+            *(["no test case"] if any(run.held(TestPlan)) and name not in tested else []),
+        ]
+        if lacks:
+            lacking[name] = f"{name} has {' and '.join(lacks)}"
+    served = {name for hunk in run.hunks if hunk.state != "rejected" for name in hunk.serves}
+    for name in run.tasks if run.hunks else ():
+        if name not in served:
+            lacking[name] = f"{name} has no hunk"
+    return lacking
+
+
+def changed_since(proposals: Iterable[Reviewed], read_text: ReadText) -> Iterator[tuple[str, str]]:
+    """Each requirement and task whose accepted code does not stand as it was accepted, with a word about it."""
+    for reviewed in proposals:
+        for change in reviewed.proposal.files:
+            mine = [hunk for hunk in change.hunks if hunk.id in reviewed.accepted and hunk.serves and hunk.new_lines]
+            if not mine:
+                continue
+            path = path_now(change, reviewed.accepted)
+            standing = [*lines_from(change, reviewed.accepted, read_text(path) or "").values()]
+            for hunk in mine:
+                if standing.count(hunk.id) < len(hunk.new_lines):
+                    what = f"{path} changed since {reviewed.proposal.id}/{hunk.id} was accepted"
+                    yield from ((name, f"{name}: {what}") for name in hunk.serves)
+
+
+def _flaws(content: Content, run: Linked) -> Iterator[Flaw]:
+    match content:
+        case Design():
+            yield from _flaws_of_design(content, run)
+        case TaskList():
+            yield from _flaws_of_tasks(content, run)
+        case TestPlan():
+            for case in content.cases:
+                yield from _unknown(case.id, case.verifies, _requirements(run))
+                if not case.verifies:
+                    yield Flaw(case.id, f"{case.id} verifies no requirement")
+        case ChangePlan():
+            yield from _unknown("", content.tasks, _tasks(run))
+            yield from _outside_the_design(content, run)
+        case Review():
+            for finding in content.findings:
+                yield from _unknown(finding.id, _REQUIREMENT.findall(finding.rests_on), _requirements(run))
+        case SprintReview():
+            yield from _unknown("", (*content.done, *content.undone), _tasks(run))
+        case _:
+            pass
+
+
+def _requirements(run: Linked) -> Collection[str] | None:
+    return run.requirement_ids if any(run.held(Requirements)) else None
+
+
+def _tasks(run: Linked) -> Collection[str] | None:
+    return run.tasks if any(run.held(TaskList)) else None
+
+
+def _unknown(about: str, names: Iterable[str], known: Collection[str] | None) -> Iterator[Flaw]:
+    for name in names:
+        if known is not None and name not in known:
+            yield Flaw(about or name, f"{name} does not exist")
+
+
+def _flaws_of_design(design: Design, run: Linked) -> Iterator[Flaw]:
+    for each in (*design.symbols_to_change, *design.symbols_to_add):
+        yield from _unknown(each.symbol, each.serves, _requirements(run))
+        if not each.serves:
+            yield Flaw(each.symbol, f"{each.symbol} serves no requirement")
+    files = {each.path for each in (*design.files_to_change, *design.files_to_add)}
+    for each in (*design.symbols_to_change, *design.symbols_to_add):
+        path = each.symbol.partition("::")[0]
+        if path not in files:
+            yield Flaw(each.symbol, f"{path} is not among the files to change or to add")
+
+
+def _flaws_of_tasks(tasks: TaskList, run: Linked) -> Iterator[Flaw]:
+    ids = [task.id for task in tasks.tasks]
+    for task in tasks.tasks:
+        yield from _unknown(task.id, task.serves, _requirements(run))
+        yield from _unknown(task.id, task.needs, ids)
+        if not task.serves:
+            yield Flaw(task.id, f"{task.id} serves no requirement")
+    for circle in circles({task.id: task.needs for task in tasks.tasks}):
+        yield Flaw(circle[0], f"{' needs '.join((*circle, circle[0]))}: none of them can be the first")
+    yield from _flaws_of_sprints(tasks)
+    if designs := [*run.held(Design)]:
+        files = {each.path for design in designs for each in (*design.files_to_change, *design.files_to_add)}
+        for task in tasks.tasks:
+            for path in dict.fromkeys((*task.files, *(symbol.partition("::")[0] for symbol in task.symbols))):
+                if path not in files:
+                    yield Flaw(task.id, f"{task.id} touches {path}, which the design does not name")
+
+
+def _flaws_of_sprints(tasks: TaskList) -> Iterator[Flaw]:
+    known = {task.id: task for task in tasks.tasks}
+    placed: dict[str, int] = {}
+    for number, sprint in enumerate(tasks.sprints):
+        for name in sprint.tasks:
+            if name not in known:
+                yield Flaw(sprint.id, f"{name} does not exist")
+            elif placed.setdefault(name, number) != number:
+                yield Flaw(sprint.id, f"{name} is in {tasks.sprints[placed[name]].id} already")
+    for name, number in placed.items():
+        for needed in known[name].needs:
+            if needed in known and placed.get(needed, number + 1) > number:
+                where = f"is in {tasks.sprints[placed[needed]].id}" if needed in placed else "is in no sprint"
+                yield Flaw(tasks.sprints[number].id, f"{name} needs {needed}, which {where}")
+
+
+def _outside_the_design(plan: ChangePlan, run: Linked) -> Iterator[Flaw]:
+    designs = [*run.held(Design)]
+    files = {each.path for design in designs for each in (*design.files_to_change, *design.files_to_add)}
+    files |= {each.path for each in plan.files_outside_the_design}
+    for step in plan.steps if designs else ():
+        path = step.code.partition("::")[0]
+        if path not in files:
+            yield Flaw(step.code, f"the design does not name {path}, and the plan does not ask for it")
+
+
+def circles(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
+    """The circles in *needs*, each once, from its first member on; a name that needs itself is one."""
+    found: list[tuple[str, ...]] = []
+    done: set[str] = set()
+    for start in needs:
+        path: list[str] = []
+        waiting = [(start, 0)]
+        while waiting:
+            name, depth = waiting.pop()
+            del path[depth:]
+            if name in path:
+                found.append(tuple(path[path.index(name) :]))
+            elif name not in done:
+                done.add(name)
+                path.append(name)
+                waiting += [(needed, len(path)) for needed in reversed(needs[name]) if needed in needs]
+    return found

@@ -1,0 +1,33 @@
+"""What a role proposed before for the same thing, where the developer asks for it in another way."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rolecall_server.review.proposal import Proposal
+from rolecall_server.review.shelf import Reviewed, load_undecided
+from rolecall_server.store import Store
+
+MAX_CHARACTERS = 24_000
+
+
+def earlier_proposal(store: Store, root: Path, role: str, title: str, path: str) -> Proposal | None:
+    """The latest proposal of *role* with this title for *path* that is undecided."""
+    found = [one for one in load_undecided(store, root) if _is_same(one, role, title, path)]
+    return found[-1].proposal if found else None
+
+
+def show_earlier(proposal: Proposal) -> str:
+    """What *proposal* adds, file by file, for a model that is to write it otherwise; empty where it is too long."""
+    parts: list[str] = []
+    for change in proposal.files:
+        added = "\n".join("".join(hunk.new_lines).strip("\r\n") + "\n" for hunk in change.hunks if hunk.new_lines)
+        fence = "```" if "```" not in added else "````"
+        parts.append(f"## {change.renamed_to or change.path}\n{fence}\n{added}{fence}\n")
+    text = "\n".join(parts)
+    return text if len(text) <= MAX_CHARACTERS else ""
+
+
+def _is_same(reviewed: Reviewed, role: str, title: str, path: str) -> bool:
+    proposal = reviewed.proposal
+    return (proposal.role, proposal.title, proposal.origin) == (role, title, path)

@@ -1,0 +1,113 @@
+"""What the Engineer and the QA Engineer pass on: whole texts of files, and the texts they were made for."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from pydantic import BaseModel, ConfigDict
+
+from rolecall_server.craft.edit_blocks import joined_renames
+from rolecall_server.craft.trial import Bench
+from rolecall_server.review.evidence import Evidence
+from rolecall_server.sandbox import NotRun, TestRun
+from rolecall_server.team.request import Desk
+from rolecall_server.workspace import Workspace, read_text_or_none, sha256
+
+
+class Edits(BaseModel):
+    """A change of some files."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    files: Mapping[str, str | None] = {}
+    """The whole text of each file that changes; ``None`` where it is gone."""
+    renames: Mapping[str, str] = {}
+    """New paths by old ones; under the old ones the files are gone."""
+    bases: Mapping[str, str] = {}
+    """The fingerprint of each file's text in the workspace, for which it was made; empty where there was none."""
+    rationale: str = ""
+    widened: Mapping[str, str] = {}
+    """Files that the design does not name, and why they change all the same."""
+    tasks: Mapping[str, tuple[str, ...]] = {}
+    """The tasks for which each file changes."""
+    evidence: Evidence | None = None
+    """What was checked of it; ``None`` where nothing was."""
+    answers: tuple[str, ...] = ()
+    """What the Engineer did about the findings of the review, a sentence each."""
+
+
+def joined(parts: Iterable[Edits]) -> Edits:
+    """The edits of *parts*, each made on top of those before it that change the same files."""
+    files: dict[str, str | None] = {}
+    renames: dict[str, str] = {}
+    bases: dict[str, str] = {}
+    widened: dict[str, str] = {}
+    tasks: dict[str, tuple[str, ...]] = {}
+    rationale: list[str] = []
+    for part in parts:
+        files |= part.files
+        renames = dict(joined_renames(renames, part.renames))
+        bases = {**part.bases, **bases}
+        widened |= part.widened
+        rationale += [part.rationale] if part.rationale else []
+        for path, served in part.tasks.items():
+            tasks[path] = tuple(dict.fromkeys((*tasks.get(path, ()), *served)))
+    return Edits(
+        files=files,
+        renames=renames,
+        bases=bases,
+        widened=widened,
+        tasks=tasks,
+        rationale="\n\n".join(rationale),
+    )
+
+
+def fingerprints(workspace: Workspace, paths: Iterable[str]) -> dict[str, str]:
+    """The fingerprint of each file's text as it is; empty where there is none that can be read."""
+    texts = {path: read_text_or_none(workspace, path) for path in paths}
+    return {path: "" if text is None else sha256(text) for path, text in texts.items()}
+
+
+def moved_files(edits: Edits, workspace: Workspace) -> tuple[str, ...]:
+    """The files whose text is no longer the one that *edits* were made for."""
+    now = fingerprints(workspace, edits.bases)
+    return tuple(path for path, before in edits.bases.items() if now[path] != before)
+
+
+def desk_with(desk: Desk, edits: Edits) -> Desk:
+    """*desk* as it is once *edits* are made: what is read, what the graph says, where tests run."""
+    if not edits.files:
+        return desk
+    texts = {path: text for path, text in edits.files.items() if text is not None}
+    workspace = Workspace(desk.workspace.root, {**desk.workspace.buffers, **texts})
+    bench = desk.bench
+    if isinstance(bench, SharedBench):
+        bench = replace(bench, below={**bench.below, **edits.files})
+    return replace(desk, workspace=workspace, snapshot=desk.snapshot.with_changes(edits.files), bench=bench)
+
+
+@dataclass(frozen=True)
+class SharedBench(Bench):
+    """A bench that roles at work at the same time share: one run after the other, each on top of its own edits."""
+
+    turn: asyncio.Lock = field(default_factory=asyncio.Lock)
+    below: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
+    """What is laid over the workspace below that which is tried."""
+    as_it_is: dict[object, TestRun | NotRun] = field(default_factory=dict[object, "TestRun | NotRun"])
+    """The runs with nothing laid over the workspace: they tell every role the same, so each is made once."""
+
+    async def run(
+        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str]
+    ) -> TestRun | NotRun:
+        """The tests in *targets* (all where empty) with *files* laid over what lies below."""
+        laid, wanted = {**self.below, **files}, (tuple(targets), tuple(measure))
+        async with self.turn:
+            if not laid and wanted in self.as_it_is:
+                return self.as_it_is[wanted]
+            ended = await super().run(laid, targets, measure)
+            if not laid:
+                self.as_it_is[wanted] = ended
+            return ended

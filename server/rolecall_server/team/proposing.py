@@ -1,0 +1,183 @@
+"""A sprint's change as a proposal, its hunks tied to the tasks and requirements they serve; and what became of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from rolecall_server.errors import HunkStale
+from rolecall_server.review.changes import changes_of
+from rolecall_server.review.dependents import link_hunks
+from rolecall_server.review.evidence import Evidence
+from rolecall_server.review.proposal import FileChange, Hunk, HunkState, Proposal
+from rolecall_server.review.rendering import describe_hunk
+from rolecall_server.review.shelf import PROPOSAL_JSON, Reviewed, load_proposal, save_proposal, supersede_earlier
+from rolecall_server.store import Store
+from rolecall_server.store.messages import Draft, messages_of
+from rolecall_server.team.agenda import Agenda, agenda_of
+from rolecall_server.team.documents import HunkDecision, Kind, SprintReview, TestPlan
+from rolecall_server.team.edits import Edits, moved_files
+from rolecall_server.team.pool import TEAM, Pool, as_draft, body_of, content_of, publish
+from rolecall_server.team.room import Room
+from rolecall_server.team.steps import Step
+from rolecall_server.team.telling import brief_text
+
+_TITLE_CHARACTERS = 80
+
+
+async def propose(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
+    """The sprint's one proposal, stored, and the message that says so.
+
+    Raises:
+        HunkStale: a file was changed since the team read it; taken up again, its task is done anew.
+    """
+    answered = step.message("answered") or step.message("change")
+    assert answered is not None
+    edits = content_of(answered, Edits)
+    repository = room.repository
+    if moved := moved_files(edits, repository.workspace):
+        raise HunkStale(
+            f"{', '.join(moved)} changed while the team was at work.",
+            f"`rolecall resume {room.run_id}` does what rests on it again.",
+        )
+    plan = step.message(Kind.TEST_PLAN)
+    agenda = agenda_of(pool)
+    changes = await asyncio.to_thread(changes_of, repository.workspace, edits.files, edits.renames)
+    linked = await asyncio.to_thread(link_hunks, changes, repository.snapshot)
+    tests = _requirements_of_tests(content_of(plan, TestPlan)) if plan else {}
+    files = tuple(_serving(change, edits, agenda, tests) for change in linked)
+    title = _title(pool, agenda)
+    shown = edits.evidence or Evidence(ran=False, reason="Nothing was run.")
+    proposal = Proposal(
+        id=_id_of(repository.store, room.run_id, title),
+        run_id=room.run_id,
+        role=step.role.title,
+        title=title,
+        rationale=edits.rationale,
+        origin=_origin(pool),
+        files=files,
+        evidence=replace(shown, notes=(*shown.notes, *_notes(edits))),
+    )
+    save_proposal(repository.store, proposal)
+    supersede_earlier(repository.store, repository.workspace.root, proposal)
+    return (as_draft("proposal", {"proposalId": proposal.id, "sprint": step.sprint}, step.subject),)
+
+
+def tasks_to_redo(store: Store, pool: Pool) -> tuple[str, ...]:
+    """The tasks of the open sprint that come again, by the developer's reasons, once the run is taken up again."""
+    reviewed = _decided(store, pool)
+    return sprint_review_of(reviewed, agenda_of(pool)).undone if reviewed else ()
+
+
+def review_sprint(store: Store, pool: Pool) -> bool:
+    """Publish what the developer made of the open sprint's proposal; whether all of it is decided."""
+    agenda = agenda_of(pool)
+    reviewed = _decided(store, pool)
+    message = pool.latest("proposal", agenda.sprint)
+    if reviewed is None or message is None:
+        return False
+    review = sprint_review_of(reviewed, agenda)
+    publish(store, pool.run_id, TEAM, as_draft(Kind.SPRINT_REVIEW, review, agenda.sprint), [message.id])
+    return True
+
+
+def _decided(store: Store, pool: Pool) -> Reviewed | None:
+    """The open sprint's proposal, if all of it is decided."""
+    message = pool.latest("proposal", agenda_of(pool).sprint)
+    reviewed = load_proposal(store, body_of(message)["proposalId"]) if message else None
+    return None if reviewed is None or reviewed.undecided else reviewed
+
+
+def sprint_review_of(reviewed: Reviewed, agenda: Agenda) -> SprintReview:
+    """What was accepted, edited and rejected of a sprint's proposal; a task of which anything was rejected is undone.
+
+    A hunk rejected without a word takes no task back: the developer may simply not want it.
+    """
+    by_state: dict[HunkState, list[HunkDecision]] = {state: [] for state in HunkState}
+    edited: list[HunkDecision] = []
+    undone: set[str] = set()
+    for change, hunk in reviewed.proposal.hunks():
+        state = reviewed.states[hunk.id]
+        reason = reviewed.reasons.get(hunk.id, "") if state is HunkState.REJECTED else ""
+        decision = HunkDecision(hunk=f"{reviewed.proposal.id}/{hunk.id}", serves=hunk.serves, reason=reason)
+        by_state[state].append(decision)
+        if hunk.id in reviewed.edited:
+            said = f"the developer's own text: {describe_hunk(change, hunk)}"
+            edited.append(decision.model_copy(update={"reason": said}))
+        if reason:
+            undone.update(served for served in hunk.serves if served.startswith("T"))
+    return SprintReview(
+        title=f"What became of {reviewed.proposal.id}",
+        sprint=agenda.sprint,
+        proposal=reviewed.proposal.id,
+        done=tuple(task.id for task in agenda.tasks if task.id not in undone),
+        undone=tuple(task.id for task in agenda.tasks if task.id in undone),
+        accepted=tuple(by_state[HunkState.ACCEPTED]),
+        edited=tuple(edited),
+        rejected=tuple(by_state[HunkState.REJECTED]),
+    )
+
+
+def _id_of(store: Store, run_id: str, title: str) -> str:
+    """The id of this run's proposal of that title, if one was left behind by a process that was killed; else a new one.
+
+    The message that tells of a proposal is stored after it: one without a message may have been left behind.
+    """
+    messages = (message for message in messages_of(store, run_id) if message.kind == "proposal")
+    told = {body_of(message)["proposalId"] for message in messages}
+    for body in reversed(store.proposals_of(run_id)):
+        proposal = PROPOSAL_JSON.validate_json(body)
+        if proposal.title == title and proposal.id not in told:
+            return proposal.id
+    return store.reserve_proposal(run_id)
+
+
+def _serving(change: FileChange, edits: Edits, agenda: Agenda, tests: Mapping[str, tuple[str, ...]]) -> FileChange:
+    """*change* with what each of its hunks is there for."""
+    path = change.renamed_to or change.path
+    known = {task.id: task for task in agenda.tasks}
+    tasks = [known[one] for one in edits.tasks.get(path, edits.tasks.get(change.path, ())) if one in known]
+
+    def serves(hunk: Hunk) -> tuple[str, ...]:
+        if (test := f"{path}::{hunk.symbol.replace('.', '::')}") in tests:
+            return tests[test]
+        if in_file := tuple(
+            dict.fromkeys(one for test, ids in tests.items() if test.startswith(f"{path}::") for one in ids)
+        ):
+            return in_file
+        named = [task for task in tasks if any(_is_about(symbol, path, hunk.symbol) for symbol in task.symbols)]
+        meant = named or tasks
+        requirements = dict.fromkeys(one for task in meant for one in task.serves)
+        return (*(task.id for task in meant), *requirements)
+
+    return replace(change, hunks=tuple(replace(hunk, serves=serves(hunk)) for hunk in change.hunks))
+
+
+def _is_about(symbol: str, path: str, changed: str) -> bool:
+    """Whether the symbol of a task is what a hunk changes, or holds it."""
+    file, _, name = symbol.partition("::")
+    return file == path and bool(changed) and (changed == name or changed.startswith(f"{name}."))
+
+
+def _requirements_of_tests(plan: TestPlan) -> dict[str, tuple[str, ...]]:
+    return {case.test: case.verifies for case in plan.cases if case.test}
+
+
+def _title(pool: Pool, agenda: Agenda) -> str:
+    brief = pool.latest("brief")
+    first = (brief_text(brief).splitlines() or [""])[0] if brief else ""
+    title = first if agenda.is_last and agenda.sprint == "S1" else f"{agenda.sprint}: {first}"
+    return title if len(title) <= _TITLE_CHARACTERS else title[: _TITLE_CHARACTERS - 1] + "…"
+
+
+def _origin(pool: Pool) -> str:
+    brief = pool.latest("brief")
+    return body_of(brief)["path"] if brief else ""
+
+
+def _notes(edits: Edits) -> Iterator[str]:
+    for path, why in edits.widened.items():
+        yield f"{path} is outside the design; the Engineer asked to change it: {why}"
+    for answer in edits.answers:
+        yield f"Review: {answer}"

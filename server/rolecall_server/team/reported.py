@@ -1,0 +1,91 @@
+"""What a model reported as wrong in the code: the test that shows it, the calls that no test may hold for right."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from rolecall_analysis import Snapshot, find_definition
+from rolecall_server.craft.reported_calls import WHOLE, calls_in, calls_in_backticks
+from rolecall_server.craft.test_text import failing_rows
+from rolecall_server.craft.verdicts import Suspicion, read_suspicions
+from rolecall_server.review.evidence import Defect
+from rolecall_server.review.suspects import print_of_symbol
+from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from rolecall_server.team.draft import Draft, name_of
+from rolecall_server.team.request import Desk
+from rolecall_server.workspace import read_for_model
+
+_MAX_SEEN_LINES = 4
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A finding, and the calls that no test may hold for right."""
+
+    defect: Defect
+    calls: frozenset[str]
+
+
+def findings_in(
+    said: str, path: str, desk: Desk, draft: Draft, *, run: TestRun | NotRun, failures: Sequence[TestOutcome]
+) -> tuple[Reported, ...]:
+    """The findings that *said* reports, above all of the file *path*; those shown by a test of *draft* first.
+
+    One whose own test passes in *run* is refuted, and a note of *draft* says so.
+    """
+    found: list[Reported] = []
+    outcomes = run.outcomes if isinstance(run, TestRun) else ()
+    for suspicion in _suspicions(path, desk.snapshot, said):
+        shown = [outcome for outcome in failures if suspicion.shown_by(outcome.test_id)]
+        if not shown and any(suspicion.shown_by(outcome.test_id) for outcome in outcomes):
+            draft.notes.append(f"Not confirmed, its test passes: {suspicion.symbol}: {suspicion.sentence}")
+            continue
+        calls = _calls_shown(draft, suspicion, run, shown)
+        test, seen = (name_of(shown[0].test_id), _seen(shown[0])) if shown else ("", "")
+        call = min(_calls_shown(draft, suspicion, run, shown[:1]), default="")
+        defect = replace(_defect(desk, suspicion), test=test, call=call, seen=seen)
+        found.append(Reported(defect, calls | calls_in_backticks(suspicion.sentence, suspicion.symbol)))
+    return tuple(sorted(found, key=lambda one: not one.defect.test))
+
+
+def _suspicions(path: str, snapshot: Snapshot, said: str) -> tuple[Suspicion, ...]:
+    """What the model reported of files that there are; it may have spelled that in focus its own way."""
+    found = [one if one.path in snapshot.files else replace(one, path=path) for one in read_suspicions(said)]
+    return tuple(dict.fromkeys(found))
+
+
+def _defect(desk: Desk, suspicion: Suspicion) -> Defect:
+    definition = find_definition(desk.snapshot, suspicion.path, suspicion.symbol)
+    text = read_for_model(desk.workspace, suspicion.path) or ""
+    return Defect(
+        path=suspicion.path,
+        symbol=suspicion.symbol,
+        line=definition.span.start.line if definition else 0,
+        sentence=suspicion.sentence,
+        symbol_print=print_of_symbol(suspicion.path, text, suspicion.symbol),
+    )
+
+
+def _calls_shown(
+    draft: Draft, suspicion: Suspicion, run: TestRun | NotRun, shown: Iterable[TestOutcome]
+) -> frozenset[str]:
+    """The calls of the suspected symbol in the tests *shown*: where they failed, with the values they failed with."""
+    calls: set[str] = set()
+    tests = draft.added()
+    for outcome in shown:
+        path, test = outcome.test_id.partition("::")[0], tests.get(name_of(outcome.test_id))
+        if test is None or not isinstance(run, TestRun):
+            continue
+        case = failing_rows(test, run, path, outcome.test_id)
+        lines = {int(number) for number in re.findall(rf"^{re.escape(path)}:(\d+):", outcome.detail, re.MULTILINE)}
+        found = calls_in(test, suspicion.symbol, lines)
+        calls |= {call for call, rows in found.items() if not case or WHOLE in rows or rows & set(case)}
+    return frozenset(calls)
+
+
+def _seen(outcome: TestOutcome) -> str:
+    """What the report says was got and expected."""
+    said = [line[1:].strip() for line in outcome.detail.splitlines() if line.startswith("E ")]
+    return "\n".join(said[:_MAX_SEEN_LINES]) or outcome.message

@@ -1,0 +1,159 @@
+"""New tests that fail, waver, check nothing or hold for right what was reported as wrong are taken out of a draft.
+
+Tests that show something wrong in the code fail; they are no part of the proposal but the proof of its findings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from rolecall_analysis import Snapshot, definitions_in, module_names, tests_of
+from rolecall_server.craft.reported_calls import rows_that_call
+from rolecall_server.craft.sound_tests import unsound_tests
+from rolecall_server.craft.test_text import failing_rows, function_of
+from rolecall_server.craft.trial import new_failures
+from rolecall_server.craft.verdicts import read_suspicions, why_environment
+from rolecall_server.errors import NothingToTest
+from rolecall_server.review.evidence import Defect
+from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from rolecall_server.team.draft import Draft, name_of
+from rolecall_server.team.reported import Reported, findings_in
+from rolecall_server.team.request import Desk, RunRequest
+from rolecall_server.team.trials import Trials
+
+ORDERS = 3
+"""In how many random orders new tests have to pass."""
+
+
+@dataclass
+class Sieve:
+    """New tests on their way to a proposal, and what was found by them."""
+
+    request: RunRequest
+    desk: Desk
+    trials: Trials
+    draft: Draft
+    reported: list[Reported] = field(default_factory=list[Reported])
+    orders: int = 0
+    """In how many random orders the tests passed."""
+
+    @property
+    def defects(self) -> tuple[Defect, ...]:
+        """What looks wrong in the code."""
+        return tuple(one.defect for one in self.reported)
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The files of tests that are to pass: those that exist and those of the draft."""
+        return tuple(dict.fromkeys((*tests_of(self.desk.snapshot, self.request.path), *self.draft.files)))
+
+
+def sift(sieve: Sieve, run: TestRun | NotRun, said: str) -> TestRun | NotRun:
+    """Take out what *run* shows to fail, or the text to be unsound, given what the model *said*.
+
+    The run itself comes back, or why it says nothing: something is missing around the code.
+
+    Raises:
+        NothingToTest: no test is left.
+    """
+    desk, draft = sieve.desk, sieve.draft
+    failures = new_failures(sieve.trials.before, run)
+    sieve.reported += findings_in(said, sieve.request.path, desk, draft, run=run, failures=failures)
+    if isinstance(run, TestRun) and (missing := _missing_for_all(desk.snapshot, failures, said)):
+        run = NotRun(missing, "Make it available to the interpreter that runs your tests, then run them.")
+    _leave_out_unsound(sieve)
+    _leave_out_failing(desk.snapshot, draft, run, failures, said)
+    _leave_out_what_findings_deny(sieve)
+    hold_to_tests(sieve)
+    return run
+
+
+async def shuffle(sieve: Sieve) -> None:
+    """Take out the tests that do not pass in each of `ORDERS` random orders."""
+    desk, draft = sieve.desk, sieve.draft
+    desk.report(f"running the new tests in {ORDERS} random orders", None)
+    sieve.orders = 0
+    repetition = await desk.bench.repeat(draft.files, sorted(draft.files), ORDERS)
+    if isinstance(repetition, NotRun) or not repetition.is_complete:
+        reason = repetition.reason
+        draft.notes.append(f"The new tests were not proven in random order: {reason}")
+        return
+    failed = {outcome.test_id for run in repetition.runs for outcome in run.failed}
+    wavering = dict.fromkeys(map(name_of, [*repetition.flaky, *sorted(failed)]), "does not pass in every order")
+    tests = draft.added()
+    draft.leave_out({name: reason for name, reason in wavering.items() if name in tests})
+    sieve.orders = len(repetition.runs)
+
+
+def hold_to_tests(sieve: Sieve) -> None:
+    """Go on only where a test is left.
+
+    Raises:
+        NothingToTest: none is; the error says why, and what the tests showed.
+    """
+    if sieve.draft.files:
+        return
+    said = [f"{one.test.partition('::')[2]} {one.reason}." for one in sieve.draft.left_out[:5]]
+    found = [f"Finding: {defect}" for defect in sieve.defects]
+    raise NothingToTest(
+        " ".join(["No test that was written is worth proposing.", *found, *said]), "Say with a brief what to test."
+    )
+
+
+def by_test(outcomes: Iterable[TestOutcome]) -> dict[str, list[TestOutcome]]:
+    """The outcomes of each test function, by ``path::name``."""
+    found: dict[str, list[TestOutcome]] = {}
+    for outcome in outcomes:
+        found.setdefault(name_of(outcome.test_id), []).append(outcome)
+    return found
+
+
+def is_own_module(snapshot: Snapshot, name: str) -> bool:
+    """Whether the repository has a module or package *name*, which is a first part."""
+    return any(path.split("/")[-1] == f"{name}.py" or f"/{name}/" in f"/{path}" for path in snapshot.files)
+
+
+def _missing_for_all(snapshot: Snapshot, failures: Sequence[TestOutcome], said: str) -> str:
+    """What keeps a whole file of tests from being read, where that is none of its own doing."""
+    whole = [outcome for outcome in failures if not function_of(outcome.test_id)]
+    reasons = (why_environment(outcome, said, lambda name: is_own_module(snapshot, name)) for outcome in whole)
+    return next((reason for reason in reasons if reason), "")
+
+
+def _leave_out_unsound(sieve: Sieve) -> None:
+    snapshot, draft, path = sieve.desk.snapshot, sieve.draft, sieve.request.path
+    module = next(iter(module_names(snapshot.modules, path)), "")
+    defined = [definition.name for definition in definitions_in(snapshot, path)]
+    for test_path, text in list(draft.files.items()):
+        found = unsound_tests(text or "", draft.bases[test_path], module, defined)
+        draft.leave_out({f"{test_path}::{test.name}": test.reason for test in found})
+
+
+def _leave_out_failing(
+    snapshot: Snapshot, draft: Draft, run: TestRun | NotRun, failures: Sequence[TestOutcome], said: str
+) -> None:
+    """Take out the new tests, or the cases of them, that fail; of a file that cannot be read, all."""
+    if not isinstance(run, TestRun):
+        return
+    suspicions = read_suspicions(said)
+    for name, outcomes in by_test(failures).items():
+        path = name.partition("::")[0]
+        outcome = outcomes[0]
+        missing = why_environment(outcome, said, lambda module: is_own_module(snapshot, module))
+        reason = "shows a finding" if any(one.shown_by(name) for one in suspicions) else f"fails: {outcome.message}"
+        reason = f"cannot run here: {missing}" if missing else reason
+        tests = draft.added()
+        if name in tests:
+            draft.leave_out_rows(name, failing_rows(tests[name], run, path), reason)
+        elif not function_of(name):
+            draft.leave_out({test: reason for test in tests if test.startswith(f"{path}::")})
+
+
+def _leave_out_what_findings_deny(sieve: Sieve) -> None:
+    """Take out what passes and makes a call that was reported: it holds the wrong result for right."""
+    for one in sieve.reported:
+        symbol = one.defect.symbol
+        for name, test in sieve.draft.added().items():
+            if rows := rows_that_call(test, symbol, one.calls):
+                sieve.draft.leave_out_rows(name, rows, f"makes the call that a finding about {symbol} is about")

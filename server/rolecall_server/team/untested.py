@@ -1,0 +1,26 @@
+"""What no test calls, by the code graph."""
+
+from __future__ import annotations
+
+from rolecall_analysis import Definition, Snapshot, callers, definitions_in, is_test_path
+
+_KINDS = ("function", "class")
+
+
+def untested_in(snapshot: Snapshot, path: str) -> tuple[Definition, ...]:
+    """The public functions and classes at the top of *path* of which no test makes a call, not even perhaps.
+
+    A class is called where one of its methods is.
+    """
+    inside = definitions_in(snapshot, path)
+    top = [one for one in inside if not one.scope and one.kind in _KINDS and not one.name.startswith("_")]
+    return tuple(one for one in top if not any(_is_tested(snapshot, each) for each in (one, *_methods(inside, one))))
+
+
+def _methods(inside: tuple[Definition, ...], holder: Definition) -> list[Definition]:
+    return [one for one in inside if one.kind == "method" and one.scope == holder.qualified_name]
+
+
+def _is_tested(snapshot: Snapshot, definition: Definition) -> bool:
+    sites = callers(snapshot, definition, reach=None)
+    return any(is_test_path(site.path) for site in sites)

@@ -1,0 +1,144 @@
+"""`textDocument/codeAction` and `codeAction/resolve`: everything that can be decided, in any editor."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from support.chat_server import ChatServer, Script
+from support.editor import Editor, capabilities, editing, rich_capabilities, until
+from support.edits import block
+from support.workspaces import FILES, GOOD_TESTS, environment, write_workspace
+
+RAISE_PRICE = block("shop/price.py", "    return sum(items)\n", "    return sum(items) * 1.2\n")
+CONFTEST = block("conftest.py", "", "import shop  # \u202eevil\u202c\n")
+EDITORS = {"everything at once": capabilities(), "resolving later": rich_capabilities()}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_workspace(tmp_path / "work")
+
+
+@contextlib.asynccontextmanager
+async def proposal(
+    root: Path, script: Script, abilities: types.ClientCapabilities | None = None
+) -> AsyncIterator[Editor]:
+    """An editor in which the Engineer's proposal p1 is shown on the open file."""
+    with ChatServer(script) as chat:
+        environ, settings = environment(root.parent / "home", chat.base_url), {"tests": {"run": False}}
+        async with editing(root, environ, settings, abilities) as editor:
+            editor.open("tests/test_price.py")
+            await editor.run("rolecall.brief.implement", uri=editor.open("shop/price.py"), brief="Raise it.")
+            yield editor
+
+
+async def resolved(editor: Editor, action: types.CodeAction) -> types.CodeAction:
+    """*action* as the editor has it when somebody chooses it."""
+    return action if action.command else await editor.client.code_action_resolve_async(action)
+
+
+@pytest.mark.parametrize("abilities", EDITORS.values(), ids=EDITORS)
+async def test_a_hunk_a_file_a_proposal_and_everything_can_be_accepted_rejected_and_shown(
+    root: Path, abilities: types.ClientCapabilities
+) -> None:
+    async with proposal(root, [RAISE_PRICE + CONFTEST, GOOD_TESTS], abilities) as editor:
+        await editor.run("rolecall.tests.generate", uri=(root / "shop/price.py").as_uri())
+        line = editor.hunks("shop/price.py")["p1/h1"].range.start.line
+        actions = await editor.actions("shop/price.py", line)
+        commands = [(await resolved(editor, action)).command for action in actions.values()]
+        offered = [command.command.removeprefix("rolecall.") for command in commands if command]
+        nouns = ("hunk", "file", "proposal", "all")
+        assert {f"{noun}.{verb}" for noun in nouns for verb in ("accept", "reject")} <= set(offered)
+        assert offered.count("proposal.show") == 3, "the hunk, the file, the proposal"
+        assert {"hunk.edit", "hunk.revise"} <= set(offered)
+
+
+async def test_what_asks_for_words_stands_below_all_that_is_decided_with_one_key(root: Path) -> None:
+    async with proposal(root, [RAISE_PRICE + CONFTEST, GOOD_TESTS]) as editor:
+        await editor.run("rolecall.tests.generate", uri=(root / "shop/price.py").as_uri())
+        line = editor.hunks("shop/price.py")["p1/h1"].range.start.line
+        every = await editor.actions("shop/price.py", line)
+        titles = [title for title in every if "implement" not in title and "generate" not in title]
+        asking = [title for title in titles if title.endswith("…")]
+        first = titles.index(asking[0])
+        assert titles[first : first + len(asking)] == asking
+        assert max(i for i, title in enumerate(titles) if " accept " in title or " reject all" in title) < first
+
+
+async def test_accepting_is_preferred_where_there_is_one_hunk_to_accept(root: Path) -> None:
+    async with proposal(root, RAISE_PRICE, rich_capabilities()) as editor:
+        line = editor.hunks("shop/price.py")["p1/h1"].range.start.line
+        actions = await editor.actions("shop/price.py", line)
+        assert [title.split()[1:3] for title, action in actions.items() if action.is_preferred] == [["accept", "h1:"]]
+
+
+async def test_titles_come_at_once_and_the_rest_when_somebody_chooses(root: Path) -> None:
+    async with proposal(root, RAISE_PRICE, rich_capabilities()) as editor:
+        diagnostic = editor.hunks("shop/price.py")["p1/h1"]
+        actions = await editor.actions("shop/price.py", diagnostic.range.start.line)
+        accept = next(action for title, action in actions.items() if "accept h1" in title)
+        assert accept.command is None
+        assert accept.diagnostics is None
+        whole = await resolved(editor, accept)
+        assert whole.title == accept.title
+        assert whole.command
+        assert list(whole.command.arguments or ()) == [{"proposalId": "p1", "hunkId": "h1"}]
+        assert [each.message for each in whole.diagnostics or ()] == [diagnostic.message]
+        await editor.choose(whole)
+        await until(lambda: "* 1.2" in editor.text("shop/price.py"))
+
+
+async def test_an_action_of_somebody_elses_is_resolved_to_itself(root: Path) -> None:
+    async with proposal(root, RAISE_PRICE, rich_capabilities()) as editor:
+        for data in (None, 5, {"command": 7}, {"target": []}):
+            strange = types.CodeAction("strange", data=data)
+            assert (await editor.client.code_action_resolve_async(strange)).command is None
+
+
+async def test_a_title_and_a_diagnostic_say_that_a_file_is_guarded_and_that_a_line_hides_characters(
+    root: Path,
+) -> None:
+    async with proposal(root, CONFTEST) as editor:
+        titles = list(await editor.actions("shop/price.py", 0))
+        accept = next(title for title in titles if title.startswith("Rolecall: accept h1"))
+        assert "[guarded: pytest runs it before any test; hides characters]" in accept
+        assert any(
+            title.startswith("Rolecall: accept all of p1") and "guarded: conftest.py" in title for title in titles
+        )
+        message = editor.hunks("shop/price.py")["p1/h1"].message
+        assert "conftest.py is guarded: pytest runs it before any test." in message
+        assert "Line 1, column 16 holds a character that turns the direction of writing" in message
+        assert "\u202e" not in message
+
+
+async def test_a_stale_hunk_is_a_hint_near_its_place_that_can_be_regenerated_rejected_and_shown(root: Path) -> None:
+    async with proposal(root, RAISE_PRICE) as editor:
+        editor.replace_text(
+            "shop/price.py", FILES["shop/price.py"].replace("return sum(items)", "return math.fsum(items)")
+        )
+        await until(lambda: "p1/h1" in editor.stale("shop/price.py"))
+        assert not editor.hunks("shop/price.py")
+        hint = editor.stale("shop/price.py")["p1/h1"]
+        assert "The lines around it have changed since it was proposed." in hint.message
+        assert hint.range.start.line == 5
+        titles = list(await editor.actions("shop/price.py", 5))
+        kinds = [title.split()[1] for title in titles if "h1" in title]
+        assert kinds == ["regenerate", "reject", "show"]
+        await editor.choose((await editor.actions("shop/price.py", 5))[titles[1]])
+        await until(lambda: not editor.stale("shop/price.py"))
+
+
+async def test_the_last_decision_can_be_undone_from_the_file_it_was_about(root: Path) -> None:
+    async with proposal(root, RAISE_PRICE) as editor:
+        assert not [title for title in await editor.actions("shop/price.py") if "undo" in title]
+        await editor.execute("rolecall.hunk.reject", proposalId="p1", hunkId="h1")
+        await until(lambda: not editor.hunks("shop/price.py"))
+        title = "Rolecall: undo the last decision (p1: h1 rejected)"
+        assert title not in await editor.actions("tests/test_price.py")
+        await editor.choose((await editor.actions("shop/price.py"))[title])
+        await until(lambda: "p1/h1" in editor.hunks("shop/price.py"))

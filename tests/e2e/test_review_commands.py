@@ -1,0 +1,388 @@
+"""`rolecall review`, `log` and `undo` as a person or a script runs them: real processes, a real terminal."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolecall_server.review.evidence import Evidence, Failure, Tally
+from rolecall_server.review.shelf import Reviewed, load_proposal
+from support.proposals import propose, store_of
+from support.terminal import in_terminal
+from support.workspaces import FILES, contents, environment, write_workspace
+
+ROLECALL = (sys.executable, "-I", "-m", "rolecall_server")
+PRICE = "shop/price.py"
+BETTER = (
+    FILES[PRICE]
+    .replace("sum(items)", "sum(items) or 0")
+    .replace('"""The price less the rate."""', '"""The price less a rate."""')
+)
+"""Of price.py, in two hunks."""
+SETTINGS = FILES["pyproject.toml"].replace('"1"', '"2"')
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_workspace(tmp_path / "work")
+
+
+def variables(root: Path, **extra: str) -> dict[str, str]:
+    return environment(root.parent / "home", **extra)
+
+
+def proposed(root: Path, files: dict[str, str | None] | None = None, **more: Any) -> str:
+    """The id of a proposal that waits in the user's store."""
+    store = store_of(root.parent / "home")
+    reviewed = propose(store, root, files or {PRICE: BETTER}, **more)
+    store.close()
+    return reviewed.proposal.id
+
+
+def now(root: Path, proposal_id: str) -> Reviewed:
+    """The proposal as the store has it after the commands."""
+    store = store_of(root.parent / "home")
+    try:
+        return load_proposal(store, proposal_id)
+    finally:
+        store.close()
+
+
+def states(root: Path, proposal_id: str) -> dict[str, str]:
+    return {hunk_id: state.value for hunk_id, state in now(root, proposal_id).states.items()}
+
+
+def rolecall(root: Path, *arguments: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    ended = subprocess.run(
+        [*ROLECALL, *map(str, arguments)],
+        cwd=cwd or root,
+        env=variables(root),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert "Traceback" not in ended.stderr, ended.stderr
+    return ended
+
+
+def answer(root: Path, answers: Sequence[str], *arguments: str, columns: int = 200, **extra: str) -> tuple[int, str]:
+    """Run a command in a terminal and answer its questions; the exit status and all that was shown."""
+    with in_terminal([*ROLECALL, *arguments], root, variables(root, **extra), columns=columns) as terminal:
+        for each in answers:
+            terminal.wait_for(",?] ")
+            terminal.type(each if each == "\x03" else f"{each}\n")
+        return terminal.wait_for_end(), terminal.shown
+
+
+# Review
+
+
+def test_what_is_undecided_is_listed_and_nothing_else(root: Path) -> None:
+    assert rolecall(root, "review").stdout == f"Nothing is undecided in {root}.\n"
+    first, second = proposed(root), proposed(root, {"shop/cart.py": None}, title="no cart")
+    assert rolecall(root, "review", first, "--reject", "all").returncode == 0
+    said = rolecall(root, "review", cwd=root / "shop").stdout
+    assert said.startswith(f"{second}  no cart\n    1 of 1 hunks undecided, in shop/cart.py\n")
+    assert first not in said
+    (row,) = json.loads(rolecall(root, "review", "--json").stdout)
+    assert (row["proposal"], row["states"]) == (second, {"h1": "pending"})
+
+
+def test_a_proposal_of_another_repository_is_not_decided_from_here(root: Path) -> None:
+    proposal_id = proposed(root)
+    elsewhere = write_workspace(root.parent / "elsewhere")
+    ended = rolecall(root, "review", proposal_id, "--accept", "all", cwd=elsewhere)
+    assert ended.returncode == 1
+    assert f"NotFound: {proposal_id} is for another repository." in ended.stderr
+    assert contents(elsewhere)[PRICE] == FILES[PRICE].encode()
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["y", "n it says enough"], {"h1": "accepted", "h2": "rejected"}),
+        (["a"], {"h1": "accepted", "h2": "accepted"}),
+        (["n", "u", "y", "q"], {"h1": "accepted", "h2": "pending"}),
+        (["y", "u", "n", "y"], {"h1": "rejected", "h2": "accepted"}),
+        (["u", "q"], {"h1": "pending", "h2": "pending"}),
+        (["y", "\x03"], {"h1": "pending", "h2": "pending"}),
+    ],
+    ids=["one each", "all", "undo a no", "undo a yes", "nothing to undo", "Ctrl+C"],
+)
+def test_answers_do_what_they_say(root: Path, answers: list[str], expected: dict[str, str]) -> None:
+    proposal_id = proposed(root)
+    _, shown = answer(root, answers, "review", proposal_id)
+    assert states(root, proposal_id) == expected, shown
+    text = (root / PRICE).read_text()
+    assert ("sum(items) or 0" in text) == (expected["h1"] == "accepted")
+    assert ("less a rate" in text) == (expected["h2"] == "accepted")
+    if "n it says enough" in answers:
+        assert now(root, proposal_id).reasons["h2"] == "it says enough"
+
+
+def test_a_hunk_is_edited_in_the_developers_editor_and_then_decided(root: Path) -> None:
+    proposal_id = proposed(root)
+    editor = shlex.join(["sed", "-i", "s/or 0/or None/"])
+    status, shown = answer(root, ["e", "y", "n"], "review", proposal_id, EDITOR=editor)
+    assert status == 0, shown
+    assert "h1 is edited.\n" in shown
+    assert "+    return sum(items) or None" in shown
+    assert (root / PRICE).read_text() == FILES[PRICE].replace("sum(items)", "sum(items) or None")
+
+
+def test_a_program_of_the_repository_is_not_taken_for_the_editor(root: Path) -> None:
+    proposal_id = proposed(root)
+    for name in ("my-editor", "vi", "nano", "editor", "sensible-editor"):
+        (root / name).write_text("#!/bin/sh\ntouch was-run\n")
+        (root / name).chmod(0o755)
+    path = os.pathsep.join([".", str(root), variables(root)["PATH"]])
+    _, shown = answer(root, ["e", "y", "q"], "review", proposal_id, EDITOR="my-editor", PATH=path)
+    assert "The editor my-editor was not found" in shown
+    assert not (root / "was-run").exists()
+
+
+@pytest.mark.parametrize("editor", ["true", "false", "no-such-editor", "truncate -s 0"])
+def test_an_editor_that_gives_nothing_leaves_the_hunk_as_it_was(root: Path, editor: str) -> None:
+    proposal_id = proposed(root)
+    _, shown = answer(root, ["e", "y", "q"], "review", proposal_id, EDITOR=editor)
+    assert any(said in shown for said in ("Nothing was edited.", "gave no text", "no-such-editor was not found"))
+    assert "sum(items) or 0" in (root / PRICE).read_text()
+
+
+def test_the_whole_file_is_shown_with_the_hunk_in_its_place(root: Path) -> None:
+    proposal_id = proposed(root)
+    _, shown = answer(root, ["s", "q"], "review", proposal_id)
+    rows = [
+        '    5       """The sum of the prices."""',
+        "      -     return sum(items)",
+        "    6 +     return sum(items) or 0",
+    ]
+    assert "\n".join(rows) in shown
+
+
+def test_a_hunk_whose_place_has_changed_is_shown_with_the_reason_and_not_asked_about(root: Path) -> None:
+    proposal_id = proposed(root)
+    (root / PRICE).write_text(FILES[PRICE].replace("sum(items)", "max(items)"))
+    status, shown = answer(root, ["y"], "review", proposal_id)
+    assert status == 0
+    assert "(2/2) h2" in shown
+    assert "h1 does not fit any more: The lines around it have changed" in shown
+    assert "max(items)" in (root / PRICE).read_text()
+    refused = rolecall(root, "review", proposal_id, "--accept", "h1")
+    assert refused.returncode == 1
+    assert "HunkStale" in refused.stderr
+
+
+def test_a_test_that_fails_is_told_at_the_hunk_that_brings_it(root: Path) -> None:
+    text = FILES["tests/test_price.py"] + "\n\ndef test_one():\n    assert total([1]) == 2\n"
+    failure = Failure("tests/test_price.py::test_one[a]", "assert 1 == 2")
+    evidence = Evidence(ran=True, after=Tally(1, 1), failures=(failure,))
+    proposal_id = proposed(root, {"tests/test_price.py": text}, evidence=evidence)
+    shown = rolecall(root, "review", proposal_id).stdout
+    assert "\nFails: test_one[a]: assert 1 == 2\n@@ -5,0 +5,4 @@ h1 test_one\n" in shown or (
+        "\nFails: test_one[a]: assert 1 == 2\n@@ " in shown
+    )
+
+
+def test_sentences_break_between_words_at_the_edge_of_the_terminal(root: Path) -> None:
+    proposal_id = proposed(root)
+    _, shown = answer(root, ["q"], "review", proposal_id, columns=40)
+    assert all(len(line) <= 40 for line in shown.split("\n") if not line.startswith(("+", "-", "@")))
+    assert "(1/2) h1 changes total in shop/price.py \n(-1 +1). Accept it?" in shown
+
+
+# Review, from a script
+
+
+def test_hunks_are_accepted_and_rejected_by_name(root: Path) -> None:
+    proposal_id = proposed(root)
+    ended = rolecall(
+        root, "review", proposal_id, "--accept", "h1", "--reject", "h2", "--reason", "it says enough", "--json"
+    )
+    said = json.loads(ended.stdout)
+    assert said["states"] == {"h1": "accepted", "h2": "rejected"}
+    assert said["reasons"] == {"h2": "it says enough"}
+    assert said["written"] == [PRICE]
+    assert (root / PRICE).read_text() == FILES[PRICE].replace("sum(items)", "sum(items) or 0")
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--accept", "h9"], "Hunk h9 of p1 does not exist."),
+        (["--accept", "h1", "--reject", "h1"], "h1 cannot be accepted and rejected."),
+        (["--accept", "h1,h9"], "Hunk h9 of p1 does not exist."),
+    ],
+)
+def test_what_cannot_be_decided_so_decides_nothing(root: Path, options: list[str], said: str) -> None:
+    proposal_id = proposed(root)
+    ended = rolecall(root, "review", proposal_id, *options, "--json")
+    assert ended.returncode == 1
+    assert json.loads(ended.stdout)["error"]["what"] == said
+    assert states(root, proposal_id) == {"h1": "pending", "h2": "pending"}
+    assert (root / PRICE).read_text() == FILES[PRICE]
+
+
+# Guarded files
+
+
+def test_a_guarded_file_takes_a_second_answer_that_names_it_and_says_why(root: Path) -> None:
+    proposal_id = proposed(root, {"pyproject.toml": SETTINGS, PRICE: BETTER})
+    _, shown = answer(root, ["y", "n", "y", "y"], "review", proposal_id)
+    assert (
+        "pyproject.toml is guarded: tools read their settings from it, and some run what it names. Change it?" in shown
+    )
+    assert "Left undecided: h1." in shown
+    assert (root / "pyproject.toml").read_text() == FILES["pyproject.toml"]
+    assert (root / PRICE).read_text() == BETTER
+    answer(root, ["y", "y"], "review", proposal_id)
+    assert (root / "pyproject.toml").read_text() == SETTINGS
+
+
+def test_yes_to_all_asks_about_each_guarded_file(root: Path) -> None:
+    proposal_id = proposed(root, {"pyproject.toml": SETTINGS, PRICE: BETTER, "tests/conftest.py": "import os\n"})
+    answer(root, ["a", "y", "n"], "review", proposal_id)
+    assert (root / "pyproject.toml").read_text() == SETTINGS
+    assert (root / PRICE).read_text() == BETTER
+    assert not (root / "tests/conftest.py").exists()
+
+
+def test_a_script_has_to_say_that_a_guarded_file_may_change(root: Path) -> None:
+    proposal_id = proposed(root, {"pyproject.toml": SETTINGS})
+    refused = rolecall(root, "review", proposal_id, "--accept", "all")
+    assert refused.returncode == 1
+    assert "h1: pyproject.toml is guarded: tools read" in refused.stderr
+    assert "--guarded" in refused.stderr
+    assert rolecall(root, "review", proposal_id, "--accept", "all", "--guarded").returncode == 0
+    assert (root / "pyproject.toml").read_text() == SETTINGS
+
+
+def test_hidden_characters_are_told_above_the_hunk(root: Path) -> None:
+    proposal_id = proposed(root, {PRICE: FILES[PRICE].replace("sum(items)", "sum(items)  # \u202eok")})
+    shown = rolecall(root, "review", proposal_id).stdout
+    warning = "Hidden in h1, added line 1, column 26: a character that turns the direction of writing (U+202E"
+    assert shown.index(warning) < shown.index("+    return sum(items)  # <U+202E>ok")
+
+
+# Log
+
+
+def test_the_log_lists_runs_with_what_became_of_them(root: Path) -> None:
+    proposal_id = proposed(root)
+    rolecall(root, "review", proposal_id, "--accept", "h1", "--reject", "h2", "--reason", "it says enough")
+    listed = rolecall(root, "log").stdout
+    assert 'Engineer: "a change": finished\n' in listed
+    assert f"{proposal_id}: 1 accepted, 1 rejected." in listed
+    shown = rolecall(root, "log", proposal_id).stdout
+    assert "  h1  accepted: changes total in shop/price.py (-1 +1)\n" in shown
+    assert "rejected: it says enough" in shown
+    details = json.loads(rolecall(root, "log", "r1", "--json").stdout)["details"][0]
+    assert [(one["hunk"], one["state"]) for one in details["decisions"]] == [("h1", "accepted"), ("h2", "rejected")]
+
+
+def test_a_line_says_where_it_came_from_wherever_it_is_now(root: Path) -> None:
+    proposal_id = proposed(root)
+    rolecall(root, "review", proposal_id, "--accept", "h1")
+    (root / PRICE).write_text("# typed above\n" + (root / PRICE).read_text())
+    said = rolecall(root, "log", "--at", "price.py:7", cwd=root / "shop").stdout
+    assert said.startswith(
+        "shop/price.py:7  return sum(items) or 0\na change: changes total in shop/price.py (-1 +1)\n"
+    )
+    assert "Written by the Engineer (a script)." in said
+    assert f"as {proposal_id}/h1 of run r1." in said
+    assert "No accepted hunk brought this line." in rolecall(root, "log", "--at", f"{PRICE}:1").stdout
+    trace = json.loads(rolecall(root, "log", "--at", f"{PRICE}:7", "--json").stdout)["trace"]
+    assert (trace["hunk"], trace["role"]) == (f"{proposal_id}/h1", "Engineer")
+
+
+@pytest.mark.parametrize("place", ["shop/price.py", "shop/price.py:0", "shop/price.py:99", "nowhere.py:1", ":1"])
+def test_a_line_that_is_none_is_refused(root: Path, place: str) -> None:
+    ended = rolecall(root, "log", "--at", place)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("FileRefused: ")
+
+
+def test_a_run_whose_process_was_killed_is_interrupted_at_the_next_start(root: Path) -> None:
+    store = store_of(root.parent / "home")
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    run_ids = [store.add_run(root, "engineer", "", brief) for brief in ("dead", "alive")]
+    store.connection.execute("UPDATE run SET process_id = ? WHERE id = 1", (gone.pid,))
+    store.connection.commit()
+    store.close()
+    listed = rolecall(root, "log").stdout
+    assert f"{run_ids[0]}  " in listed
+    assert '"dead": interrupted\n' in listed
+    assert '"alive": running\n' in listed, f"this process, {os.getpid()}, is still there"
+
+
+# Undo
+
+
+def test_a_run_is_undone_byte_for_byte_and_offered_again(root: Path) -> None:
+    before = contents(root)
+    proposal_id = proposed(root, {PRICE: BETTER, "shop/cart.py": None, "new/file.py": "x = 1\n"})
+    rolecall(root, "review", proposal_id, "--accept", "all")
+    assert contents(root) != before
+    ended = rolecall(root, "undo", "r1")
+    assert ended.returncode == 0, ended.stderr
+    assert contents(root) == before
+    assert set(states(root, proposal_id).values()) == {"pending"}
+
+
+def test_what_has_moved_since_keeps_everything_as_it_is_unless_the_rest_is_asked_for(root: Path) -> None:
+    proposal_id = proposed(root)
+    rolecall(root, "review", proposal_id, "--accept", "all")
+    changed = BETTER.replace("or 0", "or 1")
+    (root / PRICE).write_text(changed)
+    refused = rolecall(root, "undo", proposal_id)
+    assert refused.returncode == 1
+    assert refused.stdout.startswith(f"{proposal_id}/h1 stays: {PRICE}: The lines around it have changed")
+    assert "Nothing was changed." in refused.stdout
+    assert (root / PRICE).read_text() == changed
+    rest = rolecall(root, "undo", proposal_id, "--what-still-fits", "--json")
+    assert json.loads(rest.stdout)["written"] == [PRICE]
+    assert (root / PRICE).read_text() == changed.replace("less a rate", "less the rate")
+
+
+def test_one_hunk_is_undone_and_a_rejected_one_offered_again(root: Path) -> None:
+    proposal_id = proposed(root)
+    rolecall(root, "review", proposal_id, "--accept", "h1", "--reject", "h2")
+    assert rolecall(root, "undo", f"{proposal_id}/h1").returncode == 0
+    assert "it is offered again" in rolecall(root, "undo", f"{proposal_id}/h2").stdout
+    assert states(root, proposal_id) == {"h1": "pending", "h2": "pending"}
+    assert (root / PRICE).read_text() == FILES[PRICE]
+
+
+@pytest.mark.parametrize("what", ["r9", "p9", "p1", "p1/h9", "x"])
+def test_there_is_nothing_to_undo_where_nothing_was_accepted(root: Path, what: str) -> None:
+    proposed(root)
+    ended = rolecall(root, "undo", what)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("NotFound: ")
+
+
+# In a terminal
+
+
+def test_serve_in_a_terminal_says_whom_it_is_for(root: Path) -> None:
+    with in_terminal([*ROLECALL, "serve"], root, variables(root)) as terminal:
+        terminal.wait_for("it is for editors to start")
+        terminal.type("\x03")
+        terminal.wait_for_end()
+
+
+@pytest.mark.parametrize("command", ["tests", "implement", "review", "log", "undo", "graph", "rank"])
+def test_the_help_of_a_command_has_examples(root: Path, command: str) -> None:
+    shown = rolecall(root, command, "--help").stdout
+    assert f"examples:\n  rolecall {command}" in shown

@@ -1,0 +1,104 @@
+"""Tests for the current file where no model is configured: written from what the code does, proposed as ever."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.editor import editing, until
+from support.workspaces import FILES, contents, environment, write_workspace
+
+ROLECALL = (sys.executable, "-I", "-m", "rolecall_server")
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_workspace(tmp_path / "work")
+
+
+def rolecall(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end without a terminal and without a model."""
+    ended = subprocess.run(
+        [*ROLECALL, *arguments],
+        cwd=root,
+        env=environment(root.parent / "home"),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert "Traceback" not in ended.stderr, ended.stderr
+    return ended
+
+
+def test_the_tests_are_added_to_those_there_are_and_pass(root: Path) -> None:
+    before = contents(root)
+    ended = rolecall(root, "tests", "shop/price.py", "--yes", "--json")
+    assert ended.returncode == 0, ended.stderr
+    proposal: dict[str, Any] = json.loads(ended.stdout)["proposal"]
+    after = contents(root)
+    assert {path for path in after if after[path] != before.get(path)} == {"tests/test_price.py"}
+    text = after["tests/test_price.py"].decode()
+    assert "def test_total_of_nothing():\n    assert total([]) == 0\n" in text
+    assert "from shop.price import discount, total\n" in text
+    assert 'with pytest.raises(ValueError, match="rate"):' in text
+    evidence = proposal["evidence"]
+    assert evidence["ran"]
+    assert evidence["after"]["failed"] == 0
+    assert evidence["after"]["passed"] > evidence["before"]["passed"] == 1
+    assert evidence["model"] == ""
+    assert evidence["coverage"][0]["after"] == 1
+
+
+def test_the_proposal_says_that_no_model_wrote_it_what_was_chosen_and_what_was_gained(root: Path) -> None:
+    ended = rolecall(root, "tests", "shop/price.py")
+    assert "without a model" in ended.stderr
+    assert "Written without a model." in ended.stdout
+    assert "No language model is configured." in ended.stdout
+    assert "Tested: discount, because" in ended.stdout
+    assert "Reached besides: " in ended.stdout
+    assert contents(root) == {path: text.encode() for path, text in FILES.items()}
+
+
+def test_one_function_alone_is_tested_where_it_is_named(root: Path) -> None:
+    ended = rolecall(root, "tests", "shop/price.py", "--symbol", "total", "--yes")
+    assert ended.returncode == 0, ended.stderr
+    assert "discount(" not in (root / "tests/test_price.py").read_text()
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "says"),
+    [
+        ("import no_such_module\n\n\ndef f(x): return x\n", "CodeNotRun", "No module named 'no_such_module'"),
+        ("LIMIT = 3\n", "NothingToTest", "has nothing public to call"),
+        ("import time\n\n\ndef f(): return time.time()\n", "NothingToTest", "differs from run to run"),
+        ("def f(:\n", "FileRefused", "does not parse"),
+    ],
+)
+def test_what_cannot_be_tested_is_an_error_with_the_reason(root: Path, text: str, code: str, says: str) -> None:
+    (root / "shop" / "other.py").write_text(text)
+    ended = rolecall(root, "tests", "shop/other.py")
+    assert ended.returncode == 1
+    assert ended.stderr.splitlines()[-2].startswith(f"{code}: ")
+    assert says in ended.stderr
+
+
+def test_where_tests_may_not_run_none_are_written(root: Path) -> None:
+    ended = rolecall(root, "tests", "shop/price.py", "--set", "rolecall.tests.run=false")
+    assert ended.returncode == 1
+    assert "CodeNotRun: " in ended.stderr
+
+
+async def test_an_editor_gets_hunks_that_it_accepts(root: Path) -> None:
+    async with editing(root, environment(root.parent / "home")) as editor:
+        uri = editor.open("shop/price.py")
+        reply = await editor.execute("rolecall.tests.generate", uri=uri)
+        assert "runId" in str(reply)
+        await until(lambda: any("Tests for shop/price.py" in message for message in editor.messages), 60)
+        assert "passed, 0 failed" in editor.messages[-1]

@@ -1,0 +1,56 @@
+// Plays a developer whose only language models are those of the editor: `node lent.mjs SCENARIO`, a JSON object.
+//
+// The scenario's steps are taken in order, each in the words of `STEPS`.
+
+import { writeFileSync } from "node:fs";
+
+import { openFromExplorer, page, play, runCommand, scenario, step, untilProposed } from "./workbench.mjs";
+
+const dialog = page.locator(".monaco-dialog-box");
+const toast = page.locator(".notification-toast");
+const problems = page.locator(".markers-panel .monaco-list-row");
+const statusBar = page.locator(".part.statusbar");
+
+const STEPS = {
+  /** Generate tests for the open file. */
+  generate: () => runCommand("Rolecall: Generate Tests"),
+  /** Read the editor's question for consent, which says whose models and what for. */
+  consent: async ({ says }) => {
+    for (const text of says) {
+      await dialog.filter({ hasText: text }).waitFor();
+    }
+  },
+  answer: async ({ button }) => {
+    await dialog.getByRole("button", { name: button, exact: true }).click();
+    await dialog.waitFor({ state: "detached" });
+  },
+  /** Read a message, and put it away. */
+  message: async ({ says }) => {
+    await toast.filter({ hasText: says }).first().waitFor();
+    await runCommand("Notifications: Clear All Notifications");
+    await toast.filter({ hasText: says }).first().waitFor({ state: "detached" });
+  },
+  /** See in the status bar how far a reply has come, and tell the test so. */
+  writing: async ({ sign }) => {
+    await statusBar.filter({ hasText: "the model is writing" }).waitFor();
+    writeFileSync(sign, "");
+  },
+  cancel: async () => {
+    await runCommand("Rolecall: Cancel Run");
+    await statusBar.filter({ hasNotText: "the model is writing" }).waitFor();
+  },
+  /** See the hunks of the proposal. */
+  proposal: async ({ lines }) => {
+    await runCommand("Problems: Focus on Problems View");
+    for (const line of lines) {
+      await problems.filter({ hasText: line }).first().waitFor(untilProposed);
+    }
+  },
+};
+
+await play(async () => {
+  await step("source-file", () => openFromExplorer(...scenario.open));
+  for (const { does, ...details } of scenario.steps) {
+    await step(does, () => STEPS[does](details));
+  }
+});

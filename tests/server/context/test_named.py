@@ -1,0 +1,66 @@
+"""The files that a brief names, and what is shown of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rolecall_analysis import Snapshot
+from rolecall_server.context import ContextItem, Focus, View, named_files, pack
+from rolecall_server.context.named import named_passages
+from rolecall_server.model import estimate_tokens
+from rolecall_server.workspace import Workspace
+from support.workspaces import write_workspace
+
+GUIDE = "".join(f"Chapter {number} is about other things.\n" for number in range(400))
+FILES = {
+    "README.md": "# Shop\n",
+    "CHANGELOG.rst": "1.0\n===\n",
+    "docs/guide.rst": GUIDE.replace("Chapter 200 is", "Chapter 200 explains ``refund()`` and is"),
+    "shop/price.py": "RATE = 1\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("brief", "named"),
+    [
+        ("Let total take a tax.", ()),
+        ("Describe it in docs/guide.rst, and in README.md.", ("docs/guide.rst", "README.md")),
+        ("Say it in the changelog.", ("CHANGELOG.rst",)),
+        ("Round the price in shop/price.py; README and changelog too", ("shop/price.py", "CHANGELOG.rst", "README.md")),
+        ("Make docs/other.rst, version 1.2, and read ../outside.md", ()),
+    ],
+)
+def test_a_brief_names_files_by_path_and_prose_at_the_root_by_title(
+    tmp_path: Path, brief: str, named: tuple[str, ...]
+) -> None:
+    (tmp_path / "outside.md").write_text("not of the workspace")
+    assert named_files(Workspace(write_workspace(tmp_path / "work", FILES)), brief) == named
+
+
+def passages(root: Path, path: str, brief: str, room_tokens: int) -> dict[int, str]:
+    view = View(Workspace(write_workspace(root, FILES)), Snapshot(), estimate_tokens)
+    items = [*named_passages(view, path, brief, room_tokens)]
+    return {item.first_line: item.text for item in items if isinstance(item, ContextItem)}
+
+
+def test_a_short_file_is_shown_whole(tmp_path: Path) -> None:
+    assert passages(tmp_path, "README.md", "Say it in README.md.", 1000) == {1: "# Shop\n"}
+
+
+def test_of_a_long_one_the_beginning_is_shown_and_what_tells_of_the_names_that_the_brief_quotes(tmp_path: Path) -> None:
+    shown = passages(tmp_path, "docs/guide.rst", "Describe it beside `refund()` in docs/guide.rst.", 5000)
+    beginning, passage = shown
+    assert shown[beginning].startswith("Chapter 0 is")
+    lines = shown[passage].splitlines()
+    assert (passage, lines[6], len(lines)) == (195, "Chapter 200 explains ``refund()`` and is about other things.", 13)
+    assert estimate_tokens("".join(shown.values())) <= 0.13 * 5000
+
+
+def test_what_the_repository_keeps_from_models_is_not_shown(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "work", {**FILES, ".aiignore": "README.md\n"})
+    view = View(Workspace(root), Snapshot(), estimate_tokens)
+    packed = pack(view, Focus("", named=("README.md",), brief="README.md"), 5000)
+    assert [item.path for item in packed.items] == []
+    assert [left.path for left in packed.left_out] == ["README.md"]

@@ -1,0 +1,102 @@
+"""No secret reaches a model or a log; ordinary code is left as it is.
+
+The secrets are made up (`support.secrets`), at random and in the forms that providers publish.
+"""
+
+from __future__ import annotations
+
+import re
+import sysconfig
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolecall_server.context.redaction import Covers, find_secrets
+from support.secrets import FORMS, PLACES, made, placed, telling_part
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", FORMS)
+def test_keys_of_published_forms_are_covered_wherever_they_stand(name: str, place: str) -> None:
+    for seed in range(3):
+        secret = made(name, seed)
+        covered = Covers().cover(placed(secret, place))
+        assert telling_part(secret) not in covered, covered
+        assert covered.count("REDACTED_") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ('password = "hunter2!x"', "hunter2!x"),
+        ("DB_PASSWORD=s3cr3tPa55w\n", "s3cr3tPa55w"),
+        ("url: postgres://shop:p4ss-w@db.internal/shop", "p4ss-w"),
+        ('{"clientSecret": "abc123-def456-ghi"}', "abc123-def456-ghi"),
+        ("Authorization: Bearer 0a1b2c3d4e5f6g7h8i9j", "0a1b2c3d4e5f6g7h8i9j"),
+        ("machine api.internal login me password p4ss", "p4ss"),
+        ('SECRET_KEY = b"django-5^&x2k#9@1"', "django-5^&x2k#9@1"),
+        ('("api_key", "91f3c0ffee91f3c0ffee")', "91f3c0ffee91f3c0ffee"),
+        ('os.environ["TOKEN"] = "q7W2e9R4t6Y1"', "q7W2e9R4t6Y1"),
+        ('blob = "dGhpcyBpcyBub3QgYSByZWFsIGtleSBidXQgbG9va3M5"', "dGhpcyBpcyBub3QgYSByZWFsIGtleSBidXQgbG9va3M5"),
+    ],
+)
+def test_a_secret_is_known_by_the_name_it_is_bound_to_or_by_its_disorder(text: str, secret: str) -> None:
+    covered = Covers().cover(text)
+    assert secret not in covered
+    assert "REDACTED_" in covered
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "password = getpass()",
+        "token = tokens[0]",
+        'password = "password"',
+        'API_KEY = os.environ["API_KEY"]',
+        "def login(user, password): ...",
+        'token_type = "bearer"',
+        "sha256 = '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'",
+        'parser.add_argument("--token", help="the token to send")',
+        "class V1OrganizationExternalKeysPostRequestAws: ...",
+        "https://docs.example.org/library/reference/build-settings.html#section-12",
+        'SECRET = "changeme"',
+        "id = '0b6ae6e4-5c6e-4a4f-9f8e-0d5c1f1a2b3c'",
+    ],
+)
+def test_ordinary_code_is_left_as_it_is(text: str) -> None:
+    assert Covers().cover(text) == text
+
+
+def test_the_words_of_the_standard_library_are_left_as_they_are() -> None:
+    n_words, n_found = 0, 0
+    for path in sorted(Path(sysconfig.get_path("stdlib")).glob("*.py"))[:80]:
+        text = path.read_text(encoding="utf-8", errors="replace")
+        n_words += len(re.findall(r"[^\W\d]\w*", text))
+        n_found += len(find_secrets(text))
+    assert n_words > 100_000
+    assert n_found <= n_words / 10_000
+
+
+def test_one_secret_has_one_cover_and_comes_back_where_a_model_repeats_it() -> None:
+    secret = made("GitHub", 1)
+    covers = Covers()
+    shown = covers.cover(f'OLD = "{secret}"\nNEW = "{secret}"\n')
+    assert shown.count("REDACTED_GITHUB_TOKEN_1") == 2
+    reply = f"<<<<<<< SEARCH\n{shown}=======\n{shown.replace('OLD', 'FIRST')}>>>>>>> REPLACE\n"
+    assert covers.uncover(reply).count(secret) == 4
+    assert covers.cover(f"again {secret}") == "again REDACTED_GITHUB_TOKEN_1"
+
+
+def test_a_cover_that_stands_in_the_text_already_is_not_given_to_a_secret() -> None:
+    secret = made("GitHub", 2)
+    covers = Covers()
+    text = f'REDACTED_GITHUB_TOKEN_1 = "{secret}"'
+    assert covers.uncover(covers.cover(text)) == text
+
+
+@given(st.text(max_size=300))
+def test_what_is_covered_comes_back_whole(text: str) -> None:
+    covers = Covers()
+    assert covers.uncover(covers.cover(text)) == text

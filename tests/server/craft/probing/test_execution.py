@@ -1,0 +1,269 @@
+"""Calls made in processes of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from rolecall_server.craft.probing import Call, Observation, Stage
+from rolecall_server.craft.probing.execution import Circumstances, Observed, Verdicts, kill, observe
+from rolecall_server.craft.probing.mutants import mutants_of
+
+StageOf = Callable[..., Awaitable[Stage]]
+
+
+def call(source: str) -> Call:
+    return Call("target", source, ())
+
+
+async def observed(stage: Stage, *sources: str, circumstances: Circumstances | None = None) -> list[Observation]:
+    calls = [call(source) for source in sources]
+    seen = await observe(stage, calls, trace=circumstances is None, circumstances=circumstances)
+    assert isinstance(seen, Observed), seen
+    return [seen.observations[each] for each in calls]
+
+
+async def test_a_result_is_told_as_a_literal_that_equals_it(stage_of: StageOf) -> None:
+    stage = await stage_of("def same(x):\n    return x\n")
+    literals = ["{'a': [1, (2.5,)]}", "{1, 2}", "b'x'", "None", "float('inf')", "Decimal('1.5')", "int", "frozenset()"]
+    calls = [Call("same", "same({0})", (literal,), ("x",)) for literal in literals]
+    seen = await observe(stage, calls, trace=True)
+    assert isinstance(seen, Observed)
+    assert [seen.observations[each].views for each in calls] == [(("{}", literal),) for literal in literals]
+
+
+async def test_an_object_is_told_by_what_can_be_read_off_it(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        """
+        class Plain:
+            def __init__(self, x):
+                self.x = x
+                self._y = 1
+            def __len__(self):
+                return 3
+
+        class Equal(Plain):
+            def __eq__(self, other):
+                return self.x == other.x
+            def __repr__(self):
+                return f"Equal({self.x!r})"
+        """
+    )
+    plain, equal = await observed(stage, "Plain([1])", "Equal('a')")
+    assert plain.views == (("{}.x", "[1]"), ("len({})", "3"))
+    assert equal.views == (("{}", "Equal('a')"),)
+
+
+async def test_an_iterator_is_told_by_its_items_and_an_endless_one_by_its_first(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        """
+        import itertools
+
+        def some(n):
+            yield from range(n)
+
+        def endless():
+            return itertools.count()
+
+        def broken():
+            yield 1
+            raise ValueError("late")
+        """
+    )
+    some, endless, broken = await observed(stage, "some(3)", "endless()", "broken()")
+    assert some.views == (("list({})", "[0, 1, 2]"),)
+    assert {(4, 5), (5, -4)} <= some.arcs or len(some.arcs) >= 1
+    assert endless.views == (("list(itertools.islice({}, 5))", "[0, 1, 2, 3, 4]"),)
+    assert (broken.kind, broken.type_name, broken.lazily, broken.deliberate) == ("raises", "ValueError", True, True)
+
+
+async def test_an_exception_is_deliberate_where_the_workspace_raises_it(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        """
+        def checked(x):
+            if x < 0:
+                raise ValueError("negative")
+            return [1][x]
+        """
+    )
+    raised, crashed, misused = await observed(stage, "checked(-1)", "checked(7)", "checked()")
+    assert (raised.type_name, raised.message, raised.deliberate) == ("ValueError", "negative", True)
+    assert (crashed.type_name, crashed.deliberate, crashed.inside, crashed.line) == ("IndexError", False, True, 5)
+    assert (misused.type_name, misused.inside) == ("TypeError", False)
+
+
+async def test_the_lines_that_follow_each_other_are_told(stage_of: StageOf) -> None:
+    stage = await stage_of("def sign(x):\n    if x < 0:\n        return -1\n    return 1\n")
+    negative, positive = await observed(stage, "sign(-3)", "sign(3)")
+    assert negative.arcs == {(-1, 2), (2, 3), (3, -1)}
+    assert positive.arcs == {(-1, 2), (2, 4), (4, -1)}
+
+
+async def test_what_a_call_changes_and_prints_is_told(stage_of: StageOf) -> None:
+    stage = await stage_of("def fill(items):\n    items.append(1)\n    print('filled')\n")
+    filling = Call("fill", "fill({0})", ("[]",), ("items",))
+    seen = await observe(stage, [filling], trace=True)
+    assert isinstance(seen, Observed)
+    assert seen.observations[filling].effects == ((0, (("{}", "[1]"),)),)
+    assert seen.observations[filling].printed == "filled\n"
+
+
+async def test_a_call_that_kills_or_hangs_its_process_is_lost_alone(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        """
+        import ctypes
+
+        def die():
+            ctypes.string_at(0)
+
+        def loop():
+            while True:
+                try:
+                    pass
+                except BaseException:
+                    pass
+
+        def deaf():
+            while True:
+                try:
+                    while True:
+                        pass
+                except BaseException:
+                    pass
+
+        def eat():
+            return len("x" * 10**11)
+
+        def fine():
+            return 1
+        """
+    )
+    kinds = [seen.kind for seen in await observed(stage, "die()", "loop()", "deaf()", "eat()", "fine()")]
+    assert kinds == ["crashed", "slow", "crashed", "raises", "value"]
+
+
+async def test_a_call_that_would_reach_beyond_its_process_is_refused(stage_of: StageOf, tmp_path: Path) -> None:
+    stage = await stage_of(
+        """
+        import os, shutil, socket, subprocess, threading, pathlib
+
+        def write(): open("made", "w")
+        def write_low(): os.open("made", os.O_CREAT | os.O_WRONLY)
+        def write_path(): pathlib.Path("made").write_text("x")
+        def remove(): os.remove("thing.py")
+        def remove_all(): shutil.rmtree(".")
+        def start(): subprocess.run(["true"])
+        def shell(): os.system("true")
+        def connect(): socket.create_connection(("127.0.0.1", 9))
+        def thread(): threading.Thread(target=print).start()
+        def hidden():
+            try:
+                os.remove("thing.py")
+            except BaseException:
+                return 1
+        """
+    )
+    names = [
+        "write",
+        "write_low",
+        "write_path",
+        "remove",
+        "remove_all",
+        "start",
+        "shell",
+        "connect",
+        "thread",
+        "hidden",
+    ]
+    assert [seen.kind for seen in await observed(stage, *(f"{name}()" for name in names))] == ["refused"] * len(names)
+    assert not stage.shadow.on_disk("made").exists()
+    assert stage.shadow.on_disk("thing.py").exists()
+
+
+async def test_a_call_that_changes_the_module_is_told_and_the_next_finds_it_as_it_was(stage_of: StageOf) -> None:
+    stage = await stage_of("seen = []\n\ndef note(x):\n    seen.append(x)\n    return len(seen)\n")
+    first, second = await observed(stage, "note(1)", "note(2)")
+    assert first.pollutes
+    assert first.views == second.views == (("{}", "1"),)
+
+
+async def test_chance_is_noticed_even_where_it_gives_the_same(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        "from random import choice\n\ndef draw():\n    return choice([1])\n\ndef fixed():\n    return 1\n"
+    )
+    draw, fixed = await observed(stage, "draw()", "fixed()")
+    assert draw.by_chance
+    assert not fixed.by_chance
+
+
+async def test_elsewhere_the_clock_the_time_zone_and_the_order_of_sets_are_others(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        """
+        import datetime, time
+
+        def year(): return datetime.date.today().year
+        def now(): return int(time.time() / 86400)
+        def zone(): return time.tzname[0]
+        def order(): return "".join({"a", "b", "c", "d", "e", "f"})
+        """
+    )
+    sources = ("year()", "now()", "zone()", "order()")
+    here = await observed(stage, *sources)
+    there = await observed(
+        stage, *sources, circumstances=Circumstances(3, time_zone="Pacific/Kiritimati", clock_shift_days=400)
+    )
+    for one, other in zip(here, there, strict=True):
+        assert one.outcome != other.outcome
+
+
+async def test_a_cached_function_is_seen_at_work_each_time(stage_of: StageOf) -> None:
+    stage = await stage_of("import functools\n\n@functools.cache\ndef square(x):\n    return x * x\n")
+    first, second = await observed(stage, "square(2)", "square(1 + 1)")
+    assert first.arcs == second.arcs != frozenset()
+
+
+async def test_a_module_that_cannot_be_imported_is_a_reason(stage_of: StageOf) -> None:
+    stage = await stage_of("import no_such_module_anywhere\n")
+    seen = await observe(stage, [call("f()")], trace=True)
+    assert "No module named 'no_such_module_anywhere'" in str(seen)
+
+
+async def test_mutants_are_told_by_the_first_call_that_ends_otherwise(stage_of: StageOf) -> None:
+    text = "def grade(x):\n    if x > 10:\n        return 'much'\n    return 'little'\n"
+    stage = await stage_of(text)
+    calls = [call("grade(0)"), call("grade(10)"), call("grade(99)")]
+    seen = await observe(stage, calls, trace=True)
+    assert isinstance(seen, Observed)
+    mutants = mutants_of(text)
+    verdicts = await kill(stage, seen.observations, [(mutant, calls) for mutant in mutants])
+    assert isinstance(verdicts, Verdicts)
+    found = {(one.line, one.replacement): told for one, told in verdicts.killed.items()}
+    assert found[2, "((x) >= (10))"] == calls[1]
+    assert found[3, "''"] == calls[2]
+    assert found[4, "None"] == calls[0]
+    assert (2, "11") not in found, "no call is made with 11"
+    assert not verdicts.invalid
+
+
+async def test_a_mutant_that_does_not_end_or_does_not_import_is_killed(stage_of: StageOf) -> None:
+    text = "def count(n):\n    while n > 0:\n        n = n - 1\n    return n\n\nSTART = [count(1)][0]\n"
+    stage = await stage_of(text)
+    calls = [call("count(3)")]
+    seen = await observe(stage, calls, trace=True)
+    assert isinstance(seen, Observed)
+    wanted = [one for one in mutants_of(text) if (one.line, one.replacement) in ((3, "pass"), (6, "1"))]
+    verdicts = await kill(stage, seen.observations, [(mutant, calls) for mutant in wanted])
+    assert isinstance(verdicts, Verdicts)
+    assert set(verdicts.killed.values()) == {None}
+
+
+async def test_other_modules_of_the_package_see_the_mutant_too(stage_of: StageOf) -> None:
+    text = "def base():\n    return 1\n\ndef outer():\n    import other\n    return other.twice()\n"
+    stage = await stage_of(text, other="import thing\n\ndef twice():\n    return 2 * thing.base()\n")
+    calls = [call("outer()")]
+    seen = await observe(stage, calls, trace=True)
+    assert isinstance(seen, Observed)
+    wanted = [one for one in mutants_of(text) if (one.line, one.replacement) == (2, "2")]
+    verdicts = await kill(stage, seen.observations, [(mutant, calls) for mutant in wanted])
+    assert isinstance(verdicts, Verdicts)
+    assert list(verdicts.killed.values()) == calls

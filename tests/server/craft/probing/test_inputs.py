@@ -1,0 +1,60 @@
+"""The calls that are tried at first: each way of leaving out and giving what may be left out, on every object."""
+
+from __future__ import annotations
+
+from random import Random
+
+from rolecall_server.craft.probing.domains import STRINGS, Sources
+from rolecall_server.craft.probing.inputs import calls_of
+from rolecall_server.craft.probing.survey import survey
+
+MODULE = survey(
+    """
+from typing import Optional
+
+
+class Version:
+    def __init__(self, n: int = 0) -> None:
+        self.n = n
+
+    def bumped(self, token: Optional[str] = "rc", sep: str = ".") -> str:
+        return f"{self.n}{sep}{token}"
+
+    def __lt__(self, other: "Version") -> bool:
+        return self.n < other.n
+
+
+def parse(text: str, strict: bool = False) -> str:
+    return text if strict else text.strip()
+"""
+)
+INSTANCES = tuple(f"Version({n})" for n in range(5))
+
+
+def sources_of(name: str) -> set[str]:
+    target = next(one for one in MODULE.targets if one.qualified_name == name)
+    sources = Sources(MODULE, instances={"Version": INSTANCES})
+    return {call.source for call in calls_of(target, sources, (), Random(0))}
+
+
+def test_what_may_be_none_or_empty_is_that_on_every_object() -> None:
+    tried = sources_of("Version.bumped")
+    for given in ("", "token=None", "token=''", "sep=''"):
+        assert {f"{one}.bumped({given})" for one in INSTANCES} <= tried
+
+
+def test_a_method_without_a_parameter_that_must_be_given_is_tried_with_many_values_of_those_that_may() -> None:
+    tried = sources_of("Version.bumped")
+    assert all(any(f"token={text!r}" in source for source in tried) for text in STRINGS)
+
+
+def test_a_flag_is_left_out_and_set_for_each_value() -> None:
+    tried = sources_of("parse")
+    assert {f"parse({text!r})" for text in STRINGS} <= tried
+    assert {f"parse({text!r}, strict=True)" for text in STRINGS} <= tried
+
+
+def test_an_operator_is_tried_on_each_pair_of_objects_and_on_what_it_does_not_know() -> None:
+    tried = sources_of("Version.__lt__")
+    assert {f"{one} < {other}" for one in INSTANCES for other in INSTANCES} <= tried
+    assert any(source.endswith(" < None") for source in tried)

@@ -1,0 +1,67 @@
+"""Tests put into files."""
+
+from __future__ import annotations
+
+import pytest
+
+from rolecall_server.craft.probing import HouseStyle
+from rolecall_server.craft.probing.placing import extended, names_of_tests, new_file
+from rolecall_server.craft.probing.rendering import Rendered
+
+TEST = "def test_new():\n    assert total([]) == 0"
+
+
+def needs(modules: set[str] | None = None, **names: set[str]) -> Rendered:
+    by_module = {name.replace("__", "."): frozenset(found) for name, found in names.items()}
+    return Rendered((TEST,), frozenset(modules or set()), by_module)
+
+
+def test_a_new_file_begins_with_its_imports_by_their_origin() -> None:
+    found = new_file(needs({"pytest", "math"}, shop__price={"total", "LIMIT", "Cart"}), "shop.price", HouseStyle())
+    assert found == f"import math\n\nimport pytest\n\nfrom shop.price import LIMIT, Cart, total\n\n\n{TEST}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("from shop.price import total\n", "from shop.price import discount, total\n"),
+        ("import pytest\n", "import pytest\n\nfrom shop.price import discount\n"),
+        ("from shop.cart import Cart\n", "from shop.cart import Cart\nfrom shop.price import discount\n"),
+        ("from shop.z import Z\n", "from shop.price import discount\nfrom shop.z import Z\n"),
+        ('"""Tests."""\n', '"""Tests."""\n\nfrom shop.price import discount\n'),
+        ("from shop.price import discount\n", "from shop.price import discount\n"),
+        ("from shop.price import *\n", "from shop.price import *\nfrom shop.price import discount\n"),
+        (
+            "from __future__ import annotations\n",
+            "from __future__ import annotations\n\nfrom shop.price import discount\n",
+        ),
+    ],
+    ids=["taken along", "after others", "in order", "before others", "after the text", "there", "star", "future"],
+)
+def test_an_import_goes_where_the_file_has_its_own(before: str, after: str) -> None:
+    kept = "\n\ndef test_old():\n    pass\n"
+    found = extended(before + kept, needs(shop__price={"discount"}), "shop.price", HouseStyle())
+    assert found == f"{after}{kept}\n\n{TEST}\n"
+
+
+def test_the_rest_of_the_file_stays_as_it_is() -> None:
+    text = "import pytest\n\n\n@pytest.fixture\ndef odd( ):  # kept\n    return 'x'\n\n\n\n"
+    found = extended(text, needs({"pytest"}), "shop.price", HouseStyle())
+    assert found == text.rstrip("\n") + f"\n\n\n{TEST}\n"
+
+
+def test_line_ends_are_kept() -> None:
+    found = extended("import pytest\r\n\r\nx = 1\r\n", needs({"pytest"}), "shop.price", HouseStyle())
+    assert "\n" not in found.replace("\r\n", "")
+
+
+def test_a_line_that_grows_too_long_is_broken() -> None:
+    names = {f"a_rather_long_name_{number}" for number in range(4)}
+    found = extended("from shop.price import total\n", needs(shop__price=names), "shop.price", HouseStyle())
+    assert found.startswith("from shop.price import (\n    a_rather_long_name_0,\n")
+    assert "    total,\n)\n" in found
+
+
+def test_names_that_are_taken_are_known() -> None:
+    assert names_of_tests("def test_a(): ...\nclass TestB: ...\n") == {"a", "TestB"}
+    assert names_of_tests("def (") == set()

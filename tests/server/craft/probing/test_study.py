@@ -1,0 +1,145 @@
+"""From a module to cases, and from cases to tests that pass."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import textwrap
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from rolecall_server.craft.probing import HouseStyle, Stage, Study, Subject, study, write_test_file
+
+StageOf = Callable[..., Awaitable[Stage]]
+
+MODULE = '''
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Money:
+    cents: int
+    currency: str = "EUR"
+
+    def __add__(self, other: "Money") -> "Money":
+        if self.currency != other.currency:
+            raise ValueError("different currencies")
+        return Money(self.cents + other.cents, self.currency)
+
+    @property
+    def is_debt(self) -> bool:
+        return self.cents < 0
+
+
+def grade(points: int) -> str:
+    """How good it was.
+
+    >>> grade(95)
+    'excellent'
+    """
+    if points >= 90:
+        return "excellent"
+    if points >= 50:
+        return "passed"
+    return "failed"
+
+
+def first(items: list[int]) -> int:
+    return items[0]
+
+
+def when() -> float:
+    import time
+
+    return time.time()
+'''
+
+
+def told(message: str, fraction: float | None) -> None:
+    """Nobody looks at the progress."""
+
+
+async def studied(stage: Stage, text: str, **more: object) -> Study:
+    found = await study(stage, Subject(textwrap.dedent(text), budget_s=10.0, **more), told)  # pyright: ignore
+    assert isinstance(found, Study), found
+    return found
+
+
+async def test_the_cases_reach_every_branch_and_what_is_written_passes(stage_of: StageOf, tmp_path: Path) -> None:
+    found = await studied(await stage_of(MODULE), MODULE)
+    assert {call.target for call in found.cases} >= {"Money.__add__", "Money.is_debt", "grade", "first"}
+    graded = {seen.views[0][1] for call, seen in found.cases.items() if call.target == "grade"}
+    assert graded == {"'excellent'", "'passed'", "'failed'"}
+    for framework in ("pytest", "unittest"):
+        text = write_test_file(found, "thing", HouseStyle(framework))
+        assert text is not None
+        (tmp_path / f"test_{framework}.py").write_text(text)
+        command = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-c",
+            "/dev/null",
+            f"test_{framework}.py",
+        ]
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert ended.returncode == 0, ended.stdout + text
+
+
+async def test_boundaries_are_found_by_the_mutants_they_tell(stage_of: StageOf) -> None:
+    found = await studied(await stage_of(MODULE), MODULE, symbol="grade")
+    arguments = {int(call.operands[0]) for call in found.cases}
+    assert {90, 50} <= arguments
+    assert {89, 49} <= arguments
+    assert not found.survivors
+
+
+async def test_mutants_are_tried_even_where_the_time_is_over(stage_of: StageOf) -> None:
+    found = await study(await stage_of(MODULE), Subject(MODULE, symbol="grade", budget_s=0.0), told)
+    assert isinstance(found, Study)
+    assert found.n_killed
+    assert found.n_mutants == found.n_killed + len(found.survivors)
+
+
+async def test_a_documented_example_is_the_first_choice(stage_of: StageOf) -> None:
+    found = await studied(await stage_of(MODULE), MODULE, symbol="grade")
+    assert "grade(95)" in {call.source for call in found.cases}
+
+
+async def test_what_nobody_raised_on_purpose_is_told_and_not_asserted(stage_of: StageOf) -> None:
+    found = await studied(await stage_of(MODULE), MODULE, symbol="first")
+    assert [(call.source, seen.type_name) for call, seen in found.crashes] == [("first([])", "IndexError")]
+    assert all(seen.kind == "value" for seen in found.cases.values())
+
+
+async def test_what_changes_from_day_to_day_is_left_out_with_a_reason(stage_of: StageOf) -> None:
+    found = await studied(await stage_of(MODULE), MODULE, symbol="when")
+    assert not found.cases
+    assert "differs from run to run" in found.left_out["when"]
+
+
+async def test_what_tests_reach_already_is_left_to_them(stage_of: StageOf) -> None:
+    lines = {number for number, line in enumerate(MODULE.splitlines(), 1) if "def grade" in line}
+    start = lines.pop()
+    covered = frozenset(range(start, start + 14))
+    found = await studied(await stage_of(MODULE), MODULE, covered=covered)
+    assert "grade" not in {call.target for call in found.cases}
+    assert "first" in {call.target for call in found.cases}
+
+
+async def test_calls_in_the_repository_give_arguments(stage_of: StageOf) -> None:
+    text = "def secret(word):\n    if hash_of(word) == 'terces':\n        return 'open'\n    return 'shut'\n\n"
+    text += "def hash_of(word):\n    return word[::-1]\n"
+    related = (ast.parse("from thing import secret\n\ndef use():\n    word = 'secret'\n    secret(word)\n"),)
+    found = await studied(await stage_of(text), text, related=related)
+    assert "secret('secret')" in {call.source for call in found.cases}
+
+
+async def test_the_same_module_gives_the_same_cases(stage_of: StageOf) -> None:
+    stage = await stage_of(MODULE)
+    one, other = [list((await studied(stage, MODULE, symbol="Money")).cases) for _ in range(2)]
+    assert one == other

@@ -1,0 +1,43 @@
+"""Small changes to expressions."""
+
+from __future__ import annotations
+
+import ast
+from random import Random
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolecall_server.craft.probing.observation import Call
+from rolecall_server.craft.probing.variation import vary, vary_expression
+
+SCALARS = st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.floats(-1e6, 1e6) | st.text(max_size=20)
+VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner))
+
+
+@given(SCALARS, st.integers(0, 10**6))
+def test_a_scalar_keeps_its_type(value: object, seed: int) -> None:
+    varied = ast.literal_eval(vary_expression(repr(value), ["other"], Random(seed)))
+    assert type(varied) is type(value)
+
+
+@given(VALUES, st.integers(0, 10**6))
+def test_what_comes_out_is_an_expression_of_the_same_kind(value: object, seed: int) -> None:
+    varied = ast.literal_eval(vary_expression(repr(value), [], Random(seed)))
+    assert type(varied) is type(value)
+
+
+def test_the_same_chance_gives_the_same_variation() -> None:
+    assert vary_expression("'hello'", ["x"], Random(3)) == vary_expression("'hello'", ["x"], Random(3))
+
+
+def test_what_has_no_literal_stays() -> None:
+    assert vary_expression("lambda x: x", [], Random(0)) == "lambda x: x"
+
+
+def test_one_operand_of_a_call_changes_and_the_call_keeps_its_form() -> None:
+    call = Call("f", "f({0}, {1})", ("1", "'a'"), ("x", "y"))
+    for seed in range(50):
+        varied = vary(call, [call], [], Random(seed))
+        assert varied.template == call.template
+        assert sum(one != other for one, other in zip(varied.operands, call.operands, strict=True)) <= 1

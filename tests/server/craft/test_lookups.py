@@ -1,0 +1,243 @@
+"""What a model may look up while it works: true answers, none too long, nothing that is kept from models."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from rolecall_analysis import Index
+from rolecall_server.context import View
+from rolecall_server.craft.lookups import LookingUp, Sources, packages, tools_for
+from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS
+from rolecall_server.craft.trial import Bench
+from rolecall_server.model import ChatMessage, Reply, ToolCall, estimate_tokens, use_tools
+from rolecall_server.sandbox import Interpreter, NotRun, TestOutcome, TestRun
+from rolecall_server.sandbox.interpreter import Capabilities
+from rolecall_server.workspace import Workspace
+from support.fixture import parse_fixture
+from support.scripted_model import ScriptedModel
+
+SHOP = '''
+    #- .aiignore
+    shop/keys.py
+
+    #- shop/__init__.py
+    #- shop/price.py
+    def total(items):
+        """The sum of the prices."""
+        return sum(items)
+
+    class Basket:
+        def worth(self):
+            return total(self.items)
+
+    #- shop/cart.py
+    from shop.price import total
+
+    def checkout(cart):
+        return total(cart)
+
+    #- shop/keys.py
+    from shop.price import total
+
+    KEY = total([4, 2])
+
+    def unlock(key):
+        return KEY == key
+
+    #- tests/test_price.py
+    from shop.price import Basket, total
+
+    def test_total():
+        assert total([]) == 0
+
+    class TestBasket:
+        def test_worth(self):
+            assert Basket().worth() == 0
+'''
+
+
+@dataclass(frozen=True)
+class Rehearsed(Bench):
+    """A bench on which every run ends with one failure, and which remembers what it ran."""
+
+    ran: list[list[str]] = field(default_factory=list)
+
+    async def run(
+        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str]
+    ) -> TestRun | NotRun:
+        assert not files
+        self.ran.append(list(targets))
+        failed = TestOutcome(targets[0], "failed", 0.0, "assert 1 == 0", "price.py:3: AssertionError")
+        return TestRun("ran", outcomes=(failed,))
+
+
+@pytest.fixture
+def sources(tmp_path: Path) -> Sources:
+    return sources_at(tmp_path, SHOP)
+
+
+def sources_at(folder: Path, text: str, interpreter: Interpreter | NotRun | None = None) -> Sources:
+    root = parse_fixture(text).write_to(folder).resolve()
+    index = Index(root)
+    index.scan()
+    off = NotRun("nothing is run")
+    return Sources(View(Workspace(root), index.snapshot(), estimate_tokens), Rehearsed(off, interpreter or off, 1.0))
+
+
+def asking(tool: str, /, **arguments: object) -> Reply:
+    """A reply in which the model asks a tool."""
+    return Reply("", "m", None, None, (ToolCall(f"c-{tool}", tool, json.dumps(arguments)),))
+
+
+async def ask(sources: Sources, tool: str, /, **arguments: object) -> str:
+    """What the model is told when it asks a tool."""
+    model = ScriptedModel([asking(tool, **arguments), "done"])
+    talk = await use_tools(model, [ChatMessage("user", "go")], tools_for(sources))
+    return talk.uses[0].result
+
+
+async def test_a_definition_is_shown_with_its_place(sources: Sources) -> None:
+    assert await ask(sources, "definition", name="total") == (
+        'shop/price.py:\n1: def total(items):\n2:     """The sum of the prices."""\n3:     return sum(items)'
+    )
+    assert "6:     def worth(self):" in await ask(sources, "definition", name="Basket.worth", path="shop/price.py")
+
+
+async def test_what_is_not_defined_is_said_with_what_is(sources: Sources) -> None:
+    assert "shop/price.py defines no pay. It defines total, Basket" in await ask(
+        sources, "definition", name="pay", path="shop/price.py"
+    )
+    assert "The repository defines no pay." in await ask(sources, "definition", name="pay")
+
+
+async def test_callers_and_references_name_places_but_none_in_a_private_file(sources: Sources) -> None:
+    called = await ask(sources, "callers", name="total")
+    assert called.splitlines() == [
+        "shop/price.py:7: return total(self.items)",
+        "shop/cart.py:4: return total(cart)",
+        "tests/test_price.py:4: assert total([]) == 0",
+    ]
+    named = await ask(sources, "references", name="total")
+    assert "shop/cart.py:1: from shop.price import total" in named
+    assert "keys.py" not in called + named
+
+
+async def test_an_outline_a_search_and_lines_show_a_file_from_afar_and_near(sources: Sources) -> None:
+    assert "    def worth(self)" in await ask(sources, "outline", path="shop/price.py")
+    assert await ask(sources, "search", text="sum(") == "shop/price.py:3: return sum(items)"
+    assert await ask(sources, "search", text="total", folder="tests") == (
+        "tests/test_price.py:1: from shop.price import Basket, total\n"
+        "tests/test_price.py:3: def test_total():\n"
+        "tests/test_price.py:4: assert total([]) == 0"
+    )
+    assert await ask(sources, "read_lines", path="shop/cart.py", first=3, last=4) == (
+        "3: def checkout(cart):\n4:     return total(cart)"
+    )
+
+
+async def test_tests_are_listed_and_one_is_run_without_any_edit(sources: Sources) -> None:
+    assert (await ask(sources, "list_tests", path="shop/price.py")).splitlines() == [
+        "tests/test_price.py: test_total",
+        "tests/test_price.py: TestBasket::test_worth",
+    ]
+    told = await ask(sources, "run_test", path="tests/test_price.py", name="TestBasket.test_worth")
+    assert told.splitlines() == [
+        "0 passed, 1 failed, 0 skipped",
+        "tests/test_price.py::TestBasket::test_worth: assert 1 == 0",
+        "price.py:3: AssertionError",
+    ]
+    assert isinstance(sources.bench, Rehearsed)
+    assert sources.bench.ran == [["tests/test_price.py::TestBasket::test_worth"]]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("read_lines", {"path": "shop/keys.py"}),
+        ("outline", {"path": "shop/keys.py"}),
+        ("definition", {"name": "unlock", "path": "shop/keys.py"}),
+        ("definition", {"name": "unlock"}),
+        ("search", {"text": "return KEY"}),
+        ("read_lines", {"path": "../secret.py"}),
+        ("read_lines", {"path": "/etc/passwd"}),
+        ("read_lines", {"path": "shop/../../secret.py"}),
+        ("run_test", {"path": "shop/price.py"}),
+        ("run_test", {"path": "-p no:cacheprovider"}),
+        ("documentation", {"name": "../../etc/passwd"}),
+    ],
+)
+async def test_nothing_private_and_nothing_outside_is_told(
+    sources: Sources, name: str, arguments: Mapping[str, object]
+) -> None:
+    (sources.view.workspace.root.parent / "secret.py").write_text("SECRET = 1\n")
+    told = await ask(sources, name, **arguments)
+    assert not any(word in told for word in ("KEY ==", "KEY =", "SECRET", "root:", "unlock(key)"))
+    assert isinstance(sources.bench, Rehearsed)
+    assert sources.bench.ran == []
+
+
+async def test_no_answer_is_longer_than_it_may_be_and_it_says_so(tmp_path: Path) -> None:
+    sources = sources_at(tmp_path, "    #- big.py\n" + "    VALUE = [1, 2, 3]\n" * 3000)
+    for told in (
+        await ask(sources, "read_lines", path="big.py", first=1, last=3000),
+        await ask(sources, "search", text="VALUE"),
+    ):
+        assert estimate_tokens(told) <= MAX_ANSWER_TOKENS + 50
+        assert "narrower" in told.splitlines()[-1]
+
+
+PACKAGE = {
+    "acme/__init__.py": '"""Acme\'s tools."""\nfrom .core import *\nfrom acme.core import Anvil as Heavy\n',
+    "acme/core.py": (
+        'raise RuntimeError("imported")\n\n\nclass Base:\n    def drop(self, height):\n        """Let it fall."""\n\n\n'
+        'class Anvil(Base):\n    """A weight."""\n\n    def lift(self):\n        """Not easily."""\n'
+    ),
+}
+
+
+async def test_a_packages_symbol_is_documented_without_running_a_line_of_it(
+    sources: Sources, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path_factory.mktemp("site-packages")
+    for path, text in PACKAGE.items():
+        (installed / path).parent.mkdir(exist_ok=True)
+        (installed / path).write_text(text)
+
+    async def probe(interpreter: object) -> Capabilities:
+        return Capabilities((3, 12, 0), frozenset(), (), (installed,), (), None, {})
+
+    monkeypatch.setattr(packages, "probe", probe)
+    off = NotRun("nothing is run")
+    there = Sources(sources.view, Rehearsed(off, Interpreter(Path("/usr/bin/python3"), "PATH"), 1.0))
+    assert "Acme's tools." in await ask(there, "documentation", name="acme")
+    assert await ask(there, "documentation", name="acme.Heavy") == (
+        "acme.core: class Anvil(Base)\nA weight.\n    def lift(self)"
+    )
+    assert "Not easily." in await ask(there, "documentation", name="acme.Anvil.lift")
+    assert "Let it fall." in await ask(there, "documentation", name="acme.Heavy.drop")
+    assert "No installed package has nothing.here" in await ask(there, "documentation", name="nothing.here")
+
+
+async def test_what_was_looked_up_stays_at_its_place_so_that_a_conversation_only_grows(sources: Sources) -> None:
+    model = ScriptedModel([asking("outline", path="shop/cart.py"), "first", "second"])
+    client = LookingUp(model, tools_for(sources))
+    opening = (ChatMessage("system", "s"), ChatMessage("user", "u"))
+    assert (await client.complete(opening)).text == "first"
+    assert (await client.complete([*opening, ChatMessage("assistant", "first"), ChatMessage("user", "more")])).text
+    for before, after in zip(model.asked, model.asked[1:], strict=False):
+        assert after[: len(before)] == before
+    assert [message.role for message in model.asked[2]] == ["system", "user", "assistant", "tool", "assistant", "user"]
+
+
+async def test_the_standard_library_is_documented_by_its_own_source(sources: Sources) -> None:
+    off = NotRun("nothing is run")
+    there = Sources(sources.view, Rehearsed(off, Interpreter(Path(sys.executable), "PATH"), 1.0))
+    told = await ask(there, "documentation", name="json.dumps")
+    assert told.startswith("json: def dumps(obj")
+    assert "Serialize ``obj`` to a JSON formatted" in told

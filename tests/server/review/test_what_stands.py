@@ -1,0 +1,129 @@
+"""What stands in a text that nobody announced: found out step by step, or line by line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rolecall_server.review.acceptance import plan_edit
+from rolecall_server.review.anchor import standing, turned_to
+from rolecall_server.review.evidence import Evidence
+from rolecall_server.review.hunks import file_change, number_hunks
+from rolecall_server.review.landings import fingerprint
+from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
+from rolecall_server.review.shelf import decide, load_proposal, save_proposal, take_over
+from rolecall_server.store import LandingRow, Store, open_store
+from rolecall_server.store.landings import add_landings
+from rolecall_server.workspace import BOM, TextFile, sha256
+from support.proposals import hunks_standing
+
+BASE = "".join(f"line {n}\n" for n in range(12))
+PROPOSED = BASE.replace("line 3\n", "proposed\n").replace("line 9\n", "line 9\nadded\n")
+NO_PROCESS = 4_194_305
+"""No system gives a process that number."""
+
+
+def proposal(base: str = BASE, proposed: str = PROPOSED) -> FileChange:
+    return number_hunks([file_change("a.txt", TextFile("a.txt", base), proposed)])[0]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return open_store(tmp_path / "rolecall.db")
+
+
+def save(store: Store, root: Path, change: FileChange) -> str:
+    proposal_id = store.reserve_proposal(store.add_run(root, "engineer", "", ""))
+    save_proposal(store, Proposal(proposal_id, "r1", "Engineer", "t", "", "", (change,), Evidence(ran=False)))
+    return proposal_id
+
+
+def test_the_lines_of_a_text_say_which_hunks_stand_in_it_whatever_was_typed_elsewhere() -> None:
+    typed = "typed\n" + PROPOSED
+    assert standing(proposal(), (), ["h1", "h2"], typed) == {"h1", "h2"}
+    assert standing(proposal(), {"h1", "h2"}, ["h1", "h2"], "typed\n" + BASE) == set()
+    half = "typed\n" + BASE.replace("line 3\n", "proposed\n")
+    assert standing(proposal(), {"h2"}, ["h1", "h2"], half) == {"h1"}
+
+
+def test_where_the_lines_were_edited_since_what_was_known_holds() -> None:
+    edited = PROPOSED.replace("proposed", "proposed and edited")
+    assert standing(proposal(), {"h1", "h2"}, ["h1", "h2"], edited) == {"h1", "h2"}
+
+
+def test_a_byte_order_mark_that_an_editor_shows_makes_no_other_text() -> None:
+    assert fingerprint(BOM + BASE) == fingerprint(BASE)
+
+
+def test_taking_a_hunk_out_of_a_file_of_both_endings_brings_back_the_endings_it_had() -> None:
+    base = "a\nb\r\nc\r\nd\ne\r\nf\ng\n"
+    change = proposal(base, base.replace("a\n", "").replace("d\n", ""))
+    hunk_ids = [hunk.id for hunk in change.hunks]
+    without = plan_edit(change, (), base, bring_in=hunk_ids).result
+    assert without is not None
+    assert plan_edit(change, hunk_ids, without, take_out=hunk_ids).result == base
+
+
+def test_lines_get_another_ending_only_where_those_around_them_did() -> None:
+    assert turned_to(proposal(), (), BASE.replace("\n", "\r\n")) == "\r\n"
+    assert not turned_to(proposal(), (), BASE + "typed\r\n" * 40)
+
+
+def test_a_deleted_file_comes_back_with_its_byte_order_mark() -> None:
+    hunk = Hunk("h1", 0, 0, (), kind=HunkKind.DELETE)
+    change = FileChange("a.txt", BASE, sha256(BASE), (hunk,), has_bom=True)
+    assert plan_edit(change, ["h1"], None, take_out=["h1"]).result == BOM + BASE
+
+
+def test_a_decision_that_was_never_saved_is_taken_back_though_the_file_is_none_of_the_texts_it_was_made_on(
+    store: Store, tmp_path: Path
+) -> None:
+    """Somebody typed, accepted, and lost both when the editor died."""
+    change = proposal()
+    proposal_id = save(store, tmp_path, change)
+    before, after = "typed\n" + BASE, "typed\n" + BASE.replace("line 3\n", "proposed\n")
+    step = LandingRow(0, "a.txt", proposal_id, ("h1",), (), fingerprint(before), fingerprint(after), NO_PROCESS)
+    add_landings(store, tmp_path, [step])
+    decide(store, load_proposal(store, proposal_id), {"h1": HunkState.ACCEPTED})
+    chains = take_over(store, tmp_path, lambda path: BASE)
+    assert load_proposal(store, proposal_id).states["h1"] is HunkState.PENDING
+    assert chains["a.txt"][0].brought_in == ("h1",), "an editor may still have kept the text"
+
+
+def test_what_was_asked_before_a_crash_is_remembered_until_some_text_shows_what_came_of_it(
+    store: Store, tmp_path: Path
+) -> None:
+    """The editor made the edit, unsaved, in a text that the disk does not have; the server died before it heard."""
+    change = proposal()
+    proposal_id = save(store, tmp_path, change)
+    before, after = "typed\n" + BASE, "typed\n" + BASE.replace("line 3\n", "proposed\n")
+    step = LandingRow(0, "a.txt", proposal_id, ("h1",), (), fingerprint(before), fingerprint(after), NO_PROCESS)
+    add_landings(store, tmp_path, [step])
+    chain = take_over(store, tmp_path, lambda path: BASE)["a.txt"]
+    assert load_proposal(store, proposal_id).states["h1"] is HunkState.PENDING
+    assert hunks_standing(chain, BASE) == set()
+    assert hunks_standing(chain, after) == {"h1"}, "an editor may still hold it"
+
+
+def test_an_edit_that_never_reached_a_text_in_which_somebody_typed_since_does_not_count_as_being_there(
+    store: Store, tmp_path: Path
+) -> None:
+    """The server died between storing the second edit and hearing of it; what the editor held is lost."""
+    once = BASE.replace("line 1\n", "first\n")
+    both = once.replace("line 5\n", "second\n")
+    proposal_id = save(store, tmp_path, proposal(BASE, both))
+    decide(store, load_proposal(store, proposal_id), {"h1": HunkState.ACCEPTED})
+    add_landings(
+        store,
+        tmp_path,
+        [
+            LandingRow(0, "a.txt", proposal_id, ("h1",), (), fingerprint(BASE), fingerprint(once), NO_PROCESS),
+            LandingRow(0, "a.txt", proposal_id, ("h2",), (), fingerprint(once), fingerprint(both), NO_PROCESS),
+        ],
+    )
+    typed = "typed\n" + BASE
+    chain = take_over(store, tmp_path, lambda path: typed)["a.txt"]
+    assert load_proposal(store, proposal_id).accepted == set()
+    assert hunks_standing(chain, typed) == set()
+    assert hunks_standing(chain, both) == {"h1", "h2"}, "an editor may still hold it"

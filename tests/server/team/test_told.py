@@ -1,0 +1,149 @@
+"""What each role of the team is told beside the documents it reads, and what it is not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rolecall_server.settings import Settings
+from support.edits import block
+from support.shop_team import BRIEF, DESIGN, RECEIPT, REQUIREMENTS, TAX, shop_speeches
+from support.team_model import TeamModel, fenced
+from support.team_run import TeamRun, team_run
+
+WITHOUT_TESTER = ["product_manager", "architect", "project_manager", "engineer", "reviewer"]
+RULED = Settings.model_validate({"context": {"houseRules": "always"}})
+
+
+async def told(run: TeamRun, who: str) -> str:
+    """All that *who* was told the first time, once the run is done."""
+    ended = await run.go_on()
+    assert ended.errors == ()
+    assert isinstance(run.model, TeamModel)
+    return run.model.told(who)
+
+
+def schema_in(text: str) -> dict[str, Any]:
+    return json.loads(text[text.index('{"$defs"') :])
+
+
+async def test_the_architect_sees_what_the_repository_says_of_itself_to_others(tmp_path: Path) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF)
+    (run.root / "README.md").write_text("# Shop\n\nPrices and carts.\n")
+    (run.root / "shop/__init__.py").write_text('from shop.price import total\n\n__all__ = ["total"]\n')
+    text = await told(run, "Architect")
+    assert "README.md (what the repository says of itself)" in text
+    assert "shop/__init__.py (the names that its package gives to others)" in text
+    assert '__all__ = ["total"]' in text
+
+
+async def test_of_a_long_readme_the_architect_sees_the_beginning(tmp_path: Path) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF)
+    (run.root / "README.md").write_text("".join(f"Line {n} of what there is to say.\n" for n in range(5_000)))
+    text = await told(run, "Architect")
+    assert "Line 9 of" in text
+    assert "Line 999 of" not in text
+    assert "of 5000 lines)" in text
+
+
+@pytest.mark.parametrize(("brief", "offered"), [("Let total take a tax.", False), (f"{BRIEF} " * 6, True)])
+async def test_a_chart_of_products_is_offered_where_the_brief_is_large(
+    tmp_path: Path, brief: str, offered: bool
+) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches())).begin(brief)
+    schema = schema_in(await told(run, "Product Manager"))
+    assert ("comparison" in schema["properties"], "Quadrant" in schema["$defs"]) == (offered, offered)
+
+
+async def test_nobody_is_asked_for_what_somebody_else_fills_later(tmp_path: Path) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF)
+    review = schema_in(await told(run, "Reviewer"))
+    assert not {"response", "reason"} & review["$defs"]["Finding"]["properties"].keys()
+    assert isinstance(run.model, TeamModel)
+    requirements = schema_in(run.model.told("Product Manager"))
+    assert "answer" not in requirements["$defs"]["Question"]["properties"]
+
+
+async def test_the_reviewer_is_told_who_uses_what_changes(tmp_path: Path) -> None:
+    text = await told(team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF), "Reviewer")
+    assert "# Who uses what the change touches" in text
+    assert "- shop/cart.py:5: `return total(cart)`" in text
+
+
+async def test_who_answers_a_review_is_told_the_requirements_it_rests_on(tmp_path: Path) -> None:
+    finding = {
+        "id": "F1",
+        "title": "Below 0.",
+        "severity": "minor",
+        "file": "shop/price.py",
+        "first_line": 4,
+        "last_line": 4,
+        "rests_on": "R1",
+    }
+    speeches = shop_speeches(
+        Reviewer=fenced({"title": "One", "findings": [finding]}), Engineer_answer="ANSWER F1: declined: it may be."
+    )
+    text = await told(team_run(tmp_path, TeamModel(speeches)).begin(BRIEF), "Engineer answer")
+    assert REQUIREMENTS["requirements"][0]["consequence"] in text
+
+
+async def test_who_repairs_a_change_is_told_the_requirements_and_the_design(tmp_path: Path) -> None:
+    broken = block("shop/cart.py", "    return total(cart)\n", "    return totals(cart)\n")
+    tax = f"WIDEN: shop/cart.py: it calls it\n\n{TAX}\n{broken}"
+    speeches = shop_speeches(Engineer_T1=tax, Engineer_repair=block("shop/cart.py", "totals(cart)", "total(cart)"))
+    text = await told(team_run(tmp_path, TeamModel(speeches)).begin(BRIEF), "Engineer repair")
+    assert REQUIREMENTS["requirements"][0]["consequence"] in text
+    assert DESIGN["approach"] in text
+
+
+async def test_where_nobody_else_writes_tests_the_engineer_may_beside_the_files_of_the_task(tmp_path: Path) -> None:
+    test = block("tests/test_price.py", "", "def test_total_takes_a_tax():\n    assert total([2], 0.5) == 3\n")
+    run = team_run(tmp_path, TeamModel(shop_speeches(Engineer_T1=f"{TAX}\n{test}"))).begin(BRIEF, WITHOUT_TESTER)
+    text = await told(run, "Engineer T1")
+    assert "Change shop/price.py and the tests of what you do only." in text
+    edits = run.pool.latest("edits", "S1/T1")
+    assert edits is not None
+    assert "test_total_takes_a_tax" in edits.body
+
+
+async def test_the_qa_engineer_extends_the_test_file_that_the_design_names(tmp_path: Path) -> None:
+    design = {**DESIGN, "files_to_change": [*DESIGN["files_to_change"], {"path": "tests/test_tills.py", "what": "tax"}]}
+    run = team_run(tmp_path, TeamModel(shop_speeches(Architect=fenced(design)))).begin(BRIEF)
+    (run.root / "tests/test_tills.py").write_text("def test_till():\n    assert True\n")
+    assert "tests/test_tills.py (the test file to extend)" in await told(run, "QA Engineer")
+
+
+async def test_the_qa_engineer_of_a_new_module_sees_how_tests_are_written_here(tmp_path: Path) -> None:
+    design = {
+        "title": "A receipt",
+        "approach": "A new module.",
+        "files_to_add": DESIGN["files_to_add"],
+        "symbols_to_add": [{"symbol": "shop/receipt.py::receipt", "serves": ["R1", "R2"], "what": "the receipt"}],
+    }
+    tasks = {
+        "title": "A receipt",
+        "tasks": [{"id": "T1", "title": "the receipt", "serves": ["R1", "R2"], "files": ["shop/receipt.py"]}],
+    }
+    test = block("tests/test_receipt.py", "", "def test_it_is_there():\n    assert True\n")
+    speeches = shop_speeches(
+        Architect=fenced(design), Project_Manager=fenced(tasks), Engineer_T1=RECEIPT, QA_Engineer=test
+    )
+    text = await told(team_run(tmp_path, TeamModel(speeches)).begin(BRIEF), "QA Engineer")
+    assert "tests/test_price.py (how this repository writes tests)" in text
+
+
+@pytest.mark.parametrize("who", ["Product Manager", "Architect", "Project Manager", "Engineer T1", "Reviewer"])
+async def test_each_role_reads_the_rules_for_all_and_its_own(tmp_path: Path, who: str) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches()), settings=RULED).begin(BRIEF)
+    own = who.removesuffix(" T1").lower().replace(" ", "_")
+    (run.root / ".rolecall/rules").mkdir(parents=True)
+    (run.root / ".rolecall/rules.md").write_text("Money is whole cents.\n")
+    (run.root / f".rolecall/rules/{own}.md").write_text("Mind what this role was told before.\n")
+    (run.root / ".rolecall/rules/somebody_else.md").write_text("This is for another.\n")
+    text = await told(run, who)
+    assert "Money is whole cents." in text
+    assert "Mind what this role was told before." in text
+    assert "This is for another." not in text

@@ -1,0 +1,84 @@
+"""Runs of the team in the process of the test, without a sandbox or with the real one."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rolecall_analysis import Index
+from rolecall_server.model import ModelClient
+from rolecall_server.sandbox import NotRun
+from rolecall_server.settings import Settings
+from rolecall_server.store import Store, open_store
+from rolecall_server.store.messages import MessageRow
+from rolecall_server.team.control import Control
+from rolecall_server.team.declared import our_roles, roster_of
+from rolecall_server.team.edits import SharedBench
+from rolecall_server.team.operation import Ended, operate
+from rolecall_server.team.planning import Brief, begin_run, plan_for, planned_roles
+from rolecall_server.team.pool import Pool, load_pool
+from rolecall_server.team.room import AskDeveloper, Room, answer_nothing
+from rolecall_server.team.run import Repository
+from rolecall_server.workspace import Workspace
+from support.workspaces import write_workspace
+
+OFF = NotRun("nothing is run here")
+
+
+@dataclass
+class TeamRun:
+    """One run in a small workspace; `go_on` may be called again and again, as after a pause."""
+
+    root: Path
+    store: Store
+    model: ModelClient
+    run_id: str = ""
+    settings: Settings = field(default_factory=Settings)
+    ask: AskDeveloper = answer_nothing
+    messages: list[MessageRow] = field(default_factory=list[MessageRow])
+    """Those that were told of, in order."""
+
+    def begin(self, brief: str, roles: Iterable[str] = ()) -> TeamRun:
+        known = our_roles()
+        plan = plan_for(brief, known, self.settings, roles or known)
+        self.run_id = begin_run(self.store, self.root, Brief(brief), plan)
+        return self
+
+    async def go_on(self, control: Control | None = None) -> Ended:
+        room = self.room()
+        return await operate(room, control or Control(), self.messages.append)
+
+    def room(self) -> Room:
+        index = Index(self.root)
+        index.scan()
+        repository = Repository(Workspace(self.root), index.snapshot(), self.store, self.settings, {})
+        index.close()
+        roster = roster_of(our_roles(), planned_roles(self.pool))
+        bench = SharedBench(OFF, OFF, 1.0)
+        return Room(self.run_id, repository, roster, self.model, bench, lambda *_: None, self.ask)
+
+    @property
+    def pool(self) -> Pool:
+        return load_pool(self.store, self.run_id)
+
+    @property
+    def story(self) -> list[str]:
+        """``architect design 1``: who published what, in order."""
+        return [
+            " ".join(part for part in (m.sender, m.kind, m.subject, f"v{m.version}") if part)
+            for m in self.pool.messages
+        ]
+
+
+def team_run(folder: Path, model: Any, **named: Any) -> TeamRun:
+    """A run that is about to begin in the shop of `support.workspaces`."""
+    root = write_workspace(folder / "work")
+    return TeamRun(root, open_store(folder / "rolecall.db"), model, **named)
+
+
+def play(run: TeamRun, control: Control | None = None) -> Ended:
+    """Let *run* go on in a loop of its own."""
+    return asyncio.run(run.go_on(control))
