@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterable, Mapping
 
 from rolecall_server.craft.test_text import WrittenTest
+from rolecall_server.python_trees import parse_expression
 
 WHOLE = -1
 """In place of the number of a row: the call is made whichever row it is."""
@@ -34,7 +35,7 @@ def calls_in_backticks(sentence: str, symbol: str) -> set[str]:
     found: set[str] = set()
     for piece in sentence.split("`")[1::2]:
         try:
-            tree = ast.parse(piece, mode="eval")
+            tree = parse_expression(piece)
         except (SyntaxError, ValueError):
             continue
         calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and _last_name(node.func) == name]
@@ -73,7 +74,7 @@ class _Filled(ast.NodeTransformer):
 
 
 def _with_values(call: ast.Call, values: Mapping[str, ast.expr]) -> ast.AST:
-    copied = ast.parse(ast.unparse(call), mode="eval").body
+    copied = parse_expression(ast.unparse(call))
     return _Filled(values).visit(copied)
 
 

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
+from rolecall_server.python_trees import parse_python
 from rolecall_server.sandbox import TestRun
 from rolecall_server.workspace import split_lines
 
@@ -156,7 +157,7 @@ def _written(text: str) -> Iterator[WrittenTest]:
 
 def _parse(text: str) -> ast.Module:
     try:
-        return ast.parse(text)
+        return parse_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 

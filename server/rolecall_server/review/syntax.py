@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import sys
-import warnings
 
 from rolecall_analysis import FileFacts, is_python
+from rolecall_server.python_trees import parse_python
 from rolecall_server.review.evidence import Finding
 
 
@@ -32,12 +31,10 @@ def syntax_errors(facts: FileFacts, text: str) -> tuple[Finding, ...]:
 
 
 def _python_error(text: str) -> SyntaxError | None:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            compile(text, "<proposed>", "exec", flags=ast.PyCF_ONLY_AST, dont_inherit=True)
-        except SyntaxError as error:
-            return error
-        except (ValueError, RecursionError, MemoryError):
-            return None
+    try:
+        parse_python(text)
+    except SyntaxError as error:
+        return error
+    except (ValueError, RecursionError, MemoryError):
+        return None
     return None

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
+from rolecall_server.python_trees import parse_python
+
 Operator = Literal[
     "comparison",
     "arithmetic",
@@ -99,7 +101,7 @@ def mutants_of(text: str, lines: Collection[int]) -> tuple[Mutant, ...]:
     itself stay as they are. None where *text* is no Python.
     """
     try:
-        tree = ast.parse(text)
+        tree = parse_python(text)
     except (SyntaxError, ValueError, RecursionError):
         return ()
     source = _Source(text)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rolecall_server.craft.probing.survey import Survey, last_name
+from rolecall_server.python_trees import parse_expression
 
 _MAX_DEPTH = 3
 _MAX_VALUES = 400
@@ -124,7 +125,7 @@ def expressions(annotation: ast.expr, sources: Sources, depth: int = 0) -> list[
 
 def expressions_of(kind: str, sources: Sources) -> list[str]:
     """As `expressions`, for a type by its name."""
-    return expressions(ast.parse(kind, mode="eval").body, sources)
+    return expressions(parse_expression(kind), sources)
 
 
 def _of(annotation: ast.expr, sources: Sources, depth: int) -> Iterable[str]:  # noqa: PLR0911 - one case for each kind
@@ -150,7 +151,7 @@ def _of(annotation: ast.expr, sources: Sources, depth: int) -> Iterable[str]:  #
 
 def _of_text(text: str, sources: Sources, depth: int) -> Iterable[str]:
     try:
-        return _of(ast.parse(text, mode="eval").body, sources, depth)
+        return _of(parse_expression(text), sources, depth)
     except SyntaxError:
         return ()
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from rolecall_server.craft.probing.inputs import snake_case
 from rolecall_server.craft.probing.observation import Call, Observation
+from rolecall_server.python_trees import parse_expression
 
 _OPERATIONS = {
     "eq": "equals", "ne": "differs_from", "lt": "is_less_than", "le": "is_at_most", "gt": "is_greater_than",
@@ -172,7 +173,7 @@ def _unused(stem: str, seen: Observation, used: set[str]) -> str:
 
 def is_scalar(source: str) -> bool:
     """Whether pytest shows the value itself in the name of a case."""
-    node = ast.parse(source, mode="eval").body
+    node = parse_expression(source)
     if isinstance(node, ast.UnaryOp):
         node = node.operand
     if not isinstance(node, ast.Constant) or isinstance(node.value, bytes):

@@ -7,6 +7,8 @@ import io
 import re
 import tokenize
 
+from rolecall_server.python_trees import parse_expression
+
 _INDENT = 4
 _NUMBERS = re.compile(
     r"""(?P<text>'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*")"""
@@ -21,12 +23,12 @@ def lay_out(source: str, *, indent: int, width: int, before: int = 0, after: int
 
     *before* and *after* are the characters that stand on its first and last line besides.
     """
-    return _lay_out(ast.parse(source, mode="eval").body, indent, width, before, after)
+    return _lay_out(parse_expression(source), indent, width, before, after)
 
 
 def on_one_line(source: str) -> str:
     """*source*, an expression, as formatters write it where there is room."""
-    return _written(ast.parse(source, mode="eval").body)
+    return _written(parse_expression(source))
 
 
 def _written(node: ast.expr) -> str:

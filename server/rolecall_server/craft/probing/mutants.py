@@ -12,6 +12,7 @@ from dataclasses import replace
 from random import Random
 
 from rolecall_server.craft.probing.observation import Mutant
+from rolecall_server.python_trees import parse_python
 
 _COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
@@ -39,7 +40,7 @@ def mutants_of(text: str, lines: Collection[int] | None = None) -> list[Mutant]:
     Raises:
         SyntaxError: this Python cannot parse *text*.
     """
-    tree = ast.parse(text)
+    tree = parse_python(text)
     source = _Source(text)
     hidden = {id(node) for node in _without_behaviour(tree)}
     found: dict[tuple[int, int, str], Mutant] = {}

@@ -18,6 +18,7 @@ from rolecall_server.craft.probing.survey import (
     literals_in,
 )
 from rolecall_server.craft.probing.trying import Work, strings_in
+from rolecall_server.python_trees import parse_expression
 from rolecall_server.sandbox import NotRun
 
 _MAX_INSTANCES = 10
@@ -101,7 +102,7 @@ def _instances(observed: Observed) -> dict[str, tuple[str, ...]]:
 
 def _shape_of(seen: Observation) -> object:
     """What kind of object was built: for each thing that can be read off it, its type and whether it is empty."""
-    return tuple((template, _shape(ast.parse(literal, mode="eval").body)) for template, literal in seen.views)
+    return tuple((template, _shape(parse_expression(literal))) for template, literal in seen.views)
 
 
 def _shape(node: ast.expr) -> object:

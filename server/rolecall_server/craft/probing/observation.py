@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from rolecall_server.python_trees import parse_expression
+
 OutcomeKind = Literal["value", "raises", "slow", "refused", "crashed", "unbuilt"]
 """``refused``: it would have reached beyond its process. ``unbuilt``: an operand could not be made."""
 
@@ -55,7 +57,7 @@ def filled(template: str, operands: Sequence[str]) -> str:
 
 def is_atom(source: str) -> bool:
     """Whether an expression stands as it is before a dot and beside an operator."""
-    node = ast.parse(source, mode="eval").body
+    node = parse_expression(source)
     if isinstance(node, ast.Constant):
         return not isinstance(node.value, int | float | complex) or isinstance(node.value, bool)
     return isinstance(

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from rolecall_server.craft.probing.house_style import HouseStyle
 from rolecall_server.craft.probing.rendering import Rendered
+from rolecall_server.python_trees import parse_python
 
 _STANDARD, _THIRD_PARTY, _OWN = range(3)
 
@@ -27,7 +28,7 @@ def extended(text: str, rendered: Rendered, module: str, style: HouseStyle) -> s
     Raises:
         SyntaxError: *text* is no Python.
     """
-    tree = ast.parse(text)
+    tree = parse_python(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = text.splitlines()
     edits: list[tuple[int, int, list[str]]] = []
@@ -44,7 +45,7 @@ def extended(text: str, rendered: Rendered, module: str, style: HouseStyle) -> s
 def names_of_tests(text: str) -> set[str]:
     """The names of the tests and classes at the top of a file, without ``test_``; none where it is no Python."""
     try:
-        tree = ast.parse(text)
+        tree = parse_python(text)
     except SyntaxError:
         return set()
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -98,7 +99,7 @@ def _placed(
     statement: str, section: int, tree: ast.Module, module: str, style: HouseStyle
 ) -> tuple[int, int, list[str]]:
     """Where an import goes: the lines that make room for it, and what they become."""
-    node = ast.parse(statement).body[0]
+    node = parse_python(statement).body[0]
     imports = [one for one in tree.body if isinstance(one, ast.Import | ast.ImportFrom)]
     if isinstance(node, ast.ImportFrom):
         for known in imports:

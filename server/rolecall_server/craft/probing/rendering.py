@@ -14,6 +14,7 @@ from rolecall_server.craft.probing.house_style import HouseStyle
 from rolecall_server.craft.probing.layout import lay_out, on_one_line, with_quotes
 from rolecall_server.craft.probing.observation import filled, is_atom
 from rolecall_server.craft.probing.survey import BUILTIN_NAMES
+from rolecall_server.python_trees import parse_expression, parse_python
 
 _SINGLETONS = ("True", "False", "None")
 _MANY_DIGITS = 12
@@ -38,7 +39,7 @@ _PLAIN_TYPES = frozenset(
     }
 )
 _LITERAL_NODES = (
-    *(ast.Expression, ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.unaryop, ast.expr_context),
+    *(ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.unaryop, ast.expr_context),
     *(ast.Call, ast.keyword, ast.Name, ast.Attribute),
 )
 
@@ -93,7 +94,7 @@ def render(
 
 
 def _names_in(text: str) -> Iterable[str]:
-    tree = ast.parse(text)
+    tree = parse_python(text)
     stored = {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
     stored |= {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
     return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)} - stored
@@ -179,7 +180,7 @@ def _is_literal(source: str) -> bool:
     """Whether the `repr` of an expression's value is the same in every process."""
     return all(
         isinstance(node, _LITERAL_NODES) and (not isinstance(node, ast.Name | ast.Attribute) or _is_plain_type(node))
-        for node in ast.walk(ast.parse(source, mode="eval"))
+        for node in ast.walk(parse_expression(source))
     )
 
 
@@ -271,12 +272,12 @@ def _assertion(actual: str, column: Column, single: bool, style: HouseStyle, ind
 
 def _is_comparison(actual: str) -> bool:
     """Whether *actual* is a comparison in parentheses, which reads best as it is."""
-    return actual.startswith("(") and isinstance(ast.parse(actual, mode="eval").body, ast.Compare) and actual[-1] == ")"
+    return actual.startswith("(") and isinstance(parse_expression(actual), ast.Compare) and actual[-1] == ")"
 
 
 def _is_rounded(source: str) -> bool:
     """Whether a literal is a float, or a flat list of floats, of which one looks like the result of rounding."""
-    node = ast.parse(source, mode="eval").body
+    node = parse_expression(source)
     parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
     numbers = [part.operand if isinstance(part, ast.UnaryOp) else part for part in parts]
     return all(isinstance(one, ast.Constant) and type(one.value) in (int, float) for one in numbers) and any(

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from rolecall_server.python_trees import parse_python
+
 TargetKind = Literal["function", "constructor", "method", "class method", "property"]
 
 _OPERATIONS = {
@@ -143,7 +145,7 @@ def survey(text: str) -> Survey:
     Raises:
         SyntaxError: this Python cannot parse it.
     """
-    tree = ast.parse(text)
+    tree = parse_python(text)
     statements = list(_top_level(tree.body))
     classes = {node.name: node for node in statements if isinstance(node, ast.ClassDef)}
     return Survey(
@@ -356,7 +358,7 @@ def _doctest_sources(documentation: str) -> list[str]:
 
 def _parsed(source: str) -> list[ast.stmt]:
     try:
-        return ast.parse(source).body
+        return parse_python(source).body
     except (SyntaxError, ValueError):
         return []
 

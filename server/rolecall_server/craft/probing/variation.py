@@ -10,6 +10,7 @@ from random import Random
 from typing import TypeGuard
 
 from rolecall_server.craft.probing.observation import LIKELY, Call
+from rolecall_server.python_trees import parse_expression
 
 _LETTERS = "aAbz09_- .,éß"
 _MAX_CHARACTERS = 80
@@ -34,7 +35,7 @@ def vary(call: Call, others: Sequence[Call], strings: Sequence[str], random: Ran
 
 def vary_expression(source: str, strings: Sequence[str], random: Random) -> str:
     """*source* with one literal in it changed; as it is where it has none."""
-    tree = ast.parse(source, mode="eval")
+    tree = parse_expression(source)
     signed = {id(node.operand) for node in ast.walk(tree) if _is_negative(node)}
     places = [node for node in ast.walk(tree) if _is_variable(node) and id(node) not in signed]
     if not places:

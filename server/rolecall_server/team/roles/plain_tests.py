@@ -12,6 +12,7 @@ from rolecall_analysis import callers, definitions_in, module_names, tests_of
 from rolecall_server.craft.probing import HouseStyle, Stage, Study, Subject, read_style, study, write_test_file
 from rolecall_server.craft.probing.domains import IMPORTS
 from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
+from rolecall_server.python_trees import parse_python
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_engineer import check_target
@@ -123,7 +124,7 @@ def _related(desk: Desk, path: str) -> list[ast.Module]:
     for each in list(files)[:_MAX_RELATED_FILES]:
         text = read_text_or_none(desk.workspace, each) or ""
         try:
-            trees.append(ast.parse(text if len(text) <= _MAX_RELATED_CHARACTERS else ""))
+            trees.append(parse_python(text if len(text) <= _MAX_RELATED_CHARACTERS else ""))
         except (SyntaxError, ValueError):
             continue
     return trees

@@ -14,6 +14,7 @@ from rolecall_server.craft.attempts import text_beside_edits
 from rolecall_server.craft.edit_blocks import apply_edit_blocks, parse_edit_blocks
 from rolecall_server.craft.test_text import changed_tests, written_tests
 from rolecall_server.model import ChatMessage, estimate_tokens
+from rolecall_server.python_trees import parse_python
 from rolecall_server.sandbox import Mutant
 from rolecall_server.team.proving import More
 from rolecall_server.team.request import Desk, RunRequest
@@ -125,7 +126,7 @@ def _lines_shown(snapshot: Snapshot, path: str, around: Definition | None) -> fr
 def _details(source: Sequence[str]) -> frozenset[int]:
     """The lines of docstrings below their first paragraph."""
     found: set[int] = set()
-    for node in ast.walk(ast.parse("".join(source))):
+    for node in ast.walk(parse_python("".join(source))):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
             lines = range(node.lineno, (node.end_lineno or 0) - 1)
             end = next((line for line in lines if not source[line].strip()), lines.stop)
@@ -160,7 +161,7 @@ def _with_faults(source: Sequence[str], lines: frozenset[int], faults: Sequence[
 
 def _describe_tests(path: str, text: str) -> str:
     """What the test file imports, and what its tests are called."""
-    imports = [ast.unparse(node) for node in ast.parse(text).body if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [ast.unparse(node) for node in parse_python(text).body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = ", ".join(test.name for test in written_tests(text))
     return "\n".join([f"# {path} has these imports\n", "```", *imports, "```\n", f"and these tests: {names}.\n"])
 
