@@ -39,7 +39,7 @@ from rolecall_server.store import Store, cache_path
 from rolecall_server.team.calls import stop_there
 from rolecall_server.team.learning import is_handover, waiting_handover
 from rolecall_server.team.pool import load_pool
-from rolecall_server.team.proposing import tasks_to_redo
+from rolecall_server.team.proposing import work_to_redo
 from rolecall_server.team.request import TITLES, RoleName, RunRequest
 from rolecall_server.team.run import Finished, Repository, carry_out, describe_broken, whom_to_ask
 from rolecall_server.workspace import Workspace, relative_path, resolve
@@ -186,7 +186,7 @@ def say_what_was_done(
     for hunk_id, state in now.states.items():
         if state is HunkState.STALE:
             say_prose(screen, f"{hunk_id} does not fit any more: {now.reasons.get(hunk_id, '')}", "yellow")
-    again = tasks_to_redo(store, load_pool(store, now.proposal.run_id))
+    again = work_to_redo(store, load_pool(store, now.proposal.run_id))
     if again and not is_handover(now.proposal):
         say_prose(
             screen, f"`rolecall resume {now.proposal.run_id}` has {', '.join(again)} done again, by your reasons."

@@ -32,7 +32,7 @@ from rolecall_server.store import LandingRow
 from rolecall_server.store.landings import add_landings, forget_landings
 from rolecall_server.team.learning import hand_over
 from rolecall_server.team.pool import load_pool
-from rolecall_server.team.proposing import tasks_to_redo
+from rolecall_server.team.proposing import work_to_redo
 from rolecall_server.workspace import UTF_8, Workspace, absolute_path, file_exists, read_text_file
 
 logger = logging.getLogger(__name__)
@@ -167,7 +167,7 @@ def _offer_lessons(ls: RolecallServer, folder: Folder, reviewed: Reviewed) -> No
         offer = reload_proposal(ls, folder, proposal_id)
         if offer.undecided:
             ls.tell(f"your reasons can be rules from now on. {headline(offer.proposal)}")
-    again = tasks_to_redo(store, load_pool(store, run_id)) if made else ()
+    again = work_to_redo(store, load_pool(store, run_id)) if made else ()
     if again:
         ls.tell(f"the command rolecall.run.resume has {', '.join(again)} done again, by your reasons ({run_id}).")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from graphlib import CycleError, TopologicalSorter
 from itertools import chain, count
 
@@ -24,6 +24,8 @@ class Agenda:
     """The tasks of the sprint on which each builds, directly or not, in order."""
     is_last: bool
     """Whether no sprint follows."""
+    undone_tests: tuple[str, ...] = ()
+    """The test files in which the developer rejected something in the sprint before, with a reason."""
 
     def task(self, task_id: str) -> Task:
         """One task of the sprint."""
@@ -47,12 +49,16 @@ def agenda_of(pool: Pool) -> Agenda:
     listed = content_of(message, TaskList)
     sprints = sprints_of(listed)
     carried: tuple[str, ...] = ()
+    undone_tests: tuple[str, ...] = ()
     for number, (sprint, planned) in enumerate(chain(sprints, _further(sprints))):
         review = pool.latest(Kind.SPRINT_REVIEW, sprint)
         if review is None:
             tasks = [task for task in listed.tasks if task.id in (*carried, *planned)]
-            return _agenda(sprint, tasks, is_last=number >= len(sprints) - 1) if tasks else NOTHING_LEFT
-        carried = content_of(review, SprintReview).undone
+            if not tasks and not undone_tests:
+                return NOTHING_LEFT
+            return replace(_agenda(sprint, tasks, is_last=number >= len(sprints) - 1), undone_tests=undone_tests)
+        became = content_of(review, SprintReview)
+        carried, undone_tests = became.undone, became.undone_tests
     return NOTHING_LEFT
 
 

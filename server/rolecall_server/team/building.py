@@ -80,14 +80,13 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[D
     """
     desk = room.desk(step, pool)
     assert desk.client is not None
-    path = next((one for task in agenda_of(pool).tasks for one in task.files if file_exists(desk.workspace, one)), "")
+    agenda = agenda_of(pool)
+    files = (*agenda.undone_tests, *(one for task in agenda.tasks for one in task.files))
+    path = next((one for one in files if file_exists(desk.workspace, one)), "")
     documents = await asyncio.to_thread(tell, step.read, desk.workspace)
-    test_path, style_path = await asyncio.to_thread(_tests_to_show, desk, path, step)
+    test_path, style_path = await asyncio.to_thread(_tests_to_show, desk, path, step, agenda)
     focus = Focus(path, test_path=test_path, style_path=style_path, brief=documents)
-    task = (
-        f"{documents}\n# What to do now\n\nWrite the tests of sprint {step.sprint}: "
-        f"{', '.join(task.id for task in agenda_of(pool).tasks)}."
-    )
+    task = f"{documents}\n# What to do now\n\n{_tests_wanted(agenda)}"
     overheard = Overheard(looking_up(desk, desk.client, IN_A_TEAM))
     work = Work(
         opening=await open_conversation(_TESTER, desk, focus, task),
@@ -107,6 +106,19 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[D
         as_draft("tests", tests.model_dump(mode="json"), step.subject),
         as_draft(Kind.TEST_PLAN, plan, step.subject),
     )
+
+
+def _tests_wanted(agenda: Agenda) -> str:
+    """What the QA Engineer is asked for: tests of the tasks, and those again that the developer rejected."""
+    wanted: list[str] = []
+    if agenda.tasks:
+        wanted.append(f"Write the tests of sprint {agenda.sprint}: {', '.join(task.id for task in agenda.tasks)}.")
+    if agenda.undone_tests:
+        wanted.append(
+            f"Tests of yours in {', '.join(agenda.undone_tests)} were rejected, and are not in the files any more; the "
+            "sprint review has the reasons. Write them again as the developer wants them, and no others."
+        )
+    return " ".join(wanted)
 
 
 @dataclass
@@ -314,10 +326,11 @@ def prose_alone(rationale: str) -> str:
     return "\n".join(line for line in rationale.splitlines() if not _FOR_US.match(line)).strip()
 
 
-def _tests_to_show(desk: Desk, path: str, step: Step) -> tuple[str, str]:
-    """The test file to extend, which the design names or which *path* has; else one to imitate."""
+def _tests_to_show(desk: Desk, path: str, step: Step, agenda: Agenda) -> tuple[str, str]:
+    """The test file to write again or to extend, which the design names or *path* has; else one to imitate."""
     design = step.message(Kind.DESIGN)
     named = [one for one in design_files(content_of(design, Design)) if is_test_path(one)] if design else []
+    named = [*agenda.undone_tests, *named]
     chosen = named[0] if named else choose_test_path(desk.workspace, desk.snapshot, path) if path else ""
     if file_exists(desk.workspace, chosen):
         return chosen, ""

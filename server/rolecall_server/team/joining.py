@@ -84,7 +84,7 @@ async def integrate(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
     whole = await _tried(desk, joined([*code, *tests]))
     repairs = 0
     documents = await asyncio.to_thread(tell, _documents_of(step), desk.workspace)
-    if not _is_sound(whole.attempt):
+    if code and not _is_sound(whole.attempt):
         whole, repairs = await _repaired(desk, whole, documents, has_tests=bool(tests))
     if not whole.attempt.works and tests:
         whole, more = await _tests_corrected(desk, whole, documents, tests[0])

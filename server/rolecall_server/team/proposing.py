@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
 from rolecall_server.errors import HunkStale
@@ -64,10 +64,13 @@ async def propose(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
     return (as_draft("proposal", {"proposalId": proposal.id, "sprint": step.sprint}, step.subject),)
 
 
-def tasks_to_redo(store: Store, pool: Pool) -> tuple[str, ...]:
-    """The tasks of the open sprint that come again, by the developer's reasons, once the run is taken up again."""
+def work_to_redo(store: Store, pool: Pool) -> tuple[str, ...]:
+    """The tasks and test files that come again, by the developer's reasons, once the run is taken up again."""
     reviewed = _decided(store, pool)
-    return sprint_review_of(reviewed, agenda_of(pool)).undone if reviewed else ()
+    if reviewed is None:
+        return ()
+    review = sprint_review_of(reviewed, agenda_of(pool), _test_files(pool))
+    return (*review.undone, *review.undone_tests)
 
 
 def review_sprint(store: Store, pool: Pool) -> bool:
@@ -77,7 +80,7 @@ def review_sprint(store: Store, pool: Pool) -> bool:
     message = pool.latest("proposal", agenda.sprint)
     if reviewed is None or message is None:
         return False
-    review = sprint_review_of(reviewed, agenda)
+    review = sprint_review_of(reviewed, agenda, _test_files(pool))
     publish(store, pool.run_id, TEAM, as_draft(Kind.SPRINT_REVIEW, review, agenda.sprint), [message.id])
     return True
 
@@ -89,14 +92,22 @@ def _decided(store: Store, pool: Pool) -> Reviewed | None:
     return None if reviewed is None or reviewed.undecided else reviewed
 
 
-def sprint_review_of(reviewed: Reviewed, agenda: Agenda) -> SprintReview:
-    """What was accepted, edited and rejected of a sprint's proposal; a task of which anything was rejected is undone.
+def _test_files(pool: Pool) -> frozenset[str]:
+    """The files that the QA Engineer wrote in the open sprint."""
+    tests = pool.of_kind("tests", agenda_of(pool).sprint)
+    return frozenset(path for message in tests for path in content_of(message, Edits).files)
 
-    A hunk rejected without a word takes no task back: the developer may simply not want it.
+
+def sprint_review_of(reviewed: Reviewed, agenda: Agenda, test_files: Collection[str]) -> SprintReview:
+    """What was accepted, edited and rejected of a sprint's proposal.
+
+    A task of which anything was rejected is undone, and so are tests in *test_files*. A hunk rejected without a word
+    takes nothing back: the developer may simply not want it.
     """
     by_state: dict[HunkState, list[HunkDecision]] = {state: [] for state in HunkState}
     edited: list[HunkDecision] = []
     undone: set[str] = set()
+    undone_tests: set[str] = set()
     for change, hunk in reviewed.proposal.hunks():
         state = reviewed.states[hunk.id]
         reason = reviewed.reasons.get(hunk.id, "") if state is HunkState.REJECTED else ""
@@ -105,7 +116,9 @@ def sprint_review_of(reviewed: Reviewed, agenda: Agenda) -> SprintReview:
         if hunk.id in reviewed.edited:
             said = f"the developer's own text: {describe_hunk(change, hunk)}"
             edited.append(decision.model_copy(update={"reason": said}))
-        if reason:
+        if reason and (path := change.renamed_to or change.path) in test_files:
+            undone_tests.add(path)
+        elif reason:
             undone.update(served for served in hunk.serves if served.startswith("T"))
     return SprintReview(
         title=f"What became of {reviewed.proposal.id}",
@@ -113,6 +126,7 @@ def sprint_review_of(reviewed: Reviewed, agenda: Agenda) -> SprintReview:
         proposal=reviewed.proposal.id,
         done=tuple(task.id for task in agenda.tasks if task.id not in undone),
         undone=tuple(task.id for task in agenda.tasks if task.id in undone),
+        undone_tests=tuple(sorted(undone_tests)),
         accepted=tuple(by_state[HunkState.ACCEPTED]),
         edited=tuple(edited),
         rejected=tuple(by_state[HunkState.REJECTED]),

@@ -21,6 +21,7 @@ from rolecall_server.team.declared import our_roles
 from rolecall_server.team.documents import Kind, Question, Requirements, Review, SprintReview, TestPlan, render
 from rolecall_server.team.documents.linking import check_links
 from rolecall_server.team.pool import body_of, content_of, load_pool
+from rolecall_server.team.proposing import work_to_redo
 from rolecall_server.team.reworking import branch_with, edit_document, rerun
 from rolecall_server.team.telling import document_in
 from support.edits import block
@@ -348,15 +349,24 @@ def in_two_sprints(**others: Any) -> TeamModel:
 
 def accept(run: TeamRun, proposal_id: str) -> None:
     """Accept everything, on the disk and in the store."""
+    accept_all_but(run, proposal_id)
+
+
+def accept_all_but(run: TeamRun, proposal_id: str, rejected: str = "", reason: str = "") -> None:
+    """Accept all hunks but one, which is rejected, on the disk and in the store."""
     reviewed = load_proposal(run.store, proposal_id)
     for change in reviewed.proposal.files:
         path = run.root / change.path
         lines = list(change.base_lines)
-        for hunk in reversed(change.hunks):
+        hunks = [hunk for hunk in change.hunks if hunk.id != rejected]
+        for hunk in reversed(hunks):
             lines[hunk.start : hunk.end] = hunk.new_lines
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("".join(lines))
-    decide(run.store, reviewed, dict.fromkeys(reviewed.states, HunkState.ACCEPTED))
+        if hunks:
+            path.parent.mkdir(exist_ok=True)
+            path.write_text("".join(lines))
+    if rejected:
+        decide(run.store, reviewed, {rejected: HunkState.REJECTED}, reason)
+    decide(run.store, reviewed, dict.fromkeys(reviewed.states.keys() - {rejected}, HunkState.ACCEPTED))
 
 
 async def test_each_sprint_ends_in_a_proposal_that_waits_for_its_decision(tmp_path: Path) -> None:
@@ -410,6 +420,51 @@ async def test_what_was_rejected_of_the_last_sprint_is_answered_in_one_more(tmp_
     ended = await run.go_on()
     assert (ended.state, ended.proposal_id) == ("finished", ""), "nothing is left"
     assert len(model.asked) == n_before + 1
+
+
+async def test_a_test_that_was_rejected_with_a_reason_is_written_again_and_nothing_else_is_done(tmp_path: Path) -> None:
+    again = "COVERS: tests/test_tax.py::test_a_tax_of_a_half_is_added R1: 150\n\n" + block(
+        "tests/test_tax.py",
+        "def test_receipt_names_the_total():\n",
+        "def test_a_tax_of_a_half_is_added():\n    assert total([100], tax=0.5) == 150\n\n\n"
+        "def test_receipt_names_the_total():\n",
+    )
+    model = TeamModel(shop_speeches(QA_Engineer=[TESTS, again]))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    assert (await run.go_on()).state == "finished"
+    reviewed = load_proposal(run.store, "p1")
+    [rejected] = [hunk.id for _, hunk in reviewed.proposal.hunks() if hunk.symbol == "test_tax_is_added"]
+    accept_all_but(run, "p1", rejected, "Say in the name how much.")
+    assert work_to_redo(run.store, run.pool) == ("tests/test_tax.py",)
+    n_before = len(model.asked)
+    ended = await run.go_on()
+    assert (ended.state, ended.proposal_id, ended.errors) == ("finished", "p2", ())
+    assert asked_after(model, n_before) == ["QA Engineer", "Reviewer"]
+    told = model.conversations[n_before][-1].text
+    assert "Say in the name how much." in told
+    assert "Tests of yours in tests/test_tax.py were rejected" in told
+    [change] = load_proposal(run.store, "p2").proposal.files
+    assert change.path == "tests/test_tax.py"
+    assert "test_a_tax_of_a_half_is_added" in "".join(change.hunks[0].new_lines)
+    accept(run, "p2")
+    assert (await run.go_on()).proposal_id == "", "nothing is left"
+
+
+async def test_the_tests_of_the_next_sprint_answer_what_was_rejected_of_the_last(tmp_path: Path) -> None:
+    model = in_two_sprints()
+    run = team_run(tmp_path, model).begin(BRIEF)
+    await run.go_on()
+    reviewed = load_proposal(run.store, "p1")
+    [rejected] = [hunk.id for _, hunk in reviewed.proposal.hunks() if hunk.symbol == "test_tax_is_added"]
+    accept_all_but(run, "p1", rejected, "Say in the name how much.")
+    n_before = len(model.asked)
+    assert (await run.go_on()).errors == ()
+    told = next(
+        conversation[-1].text
+        for who, conversation in zip(model.asked[n_before:], model.conversations[n_before:], strict=True)
+        if who == "QA Engineer"
+    )
+    assert "Write the tests of sprint S2: T2. Tests of yours in tests/test_tax.py were rejected" in told
 
 
 async def test_what_was_rejected_without_a_word_is_left_at_that(tmp_path: Path) -> None:
