@@ -11,9 +11,10 @@ import pytest
 from lsprotocol import types
 
 from rolecall_server.model import ChatMessage
+from rolecall_server.team.change_plan import STOP
 from support.chat_server import ChatServer
 from support.editor import Editor, editing, rich_capabilities, until, value_of
-from support.shop_team import BRIEF, REQUIREMENTS, shop_speeches
+from support.shop_team import BRIEF, REQUIREMENTS, large_speeches, shop_speeches
 from support.team_model import fenced, who_is_asked
 from support.workspaces import contents, environment, write_workspace
 
@@ -28,9 +29,11 @@ def root(tmp_path: Path) -> Path:
 
 
 @contextlib.asynccontextmanager
-async def session(root: Path, **others: Any) -> AsyncIterator[tuple[Editor, list[str]]]:
+async def session(
+    root: Path, speeches: Mapping[str, Any] | None = None, **others: Any
+) -> AsyncIterator[tuple[Editor, list[str]]]:
     """An editor on the shop, whose team says what `shop_team` has them say; and who was asked."""
-    speeches, asked = shop_speeches(**others), list[str]()
+    speeches, asked = speeches or shop_speeches(**others), list[str]()
 
     def answer(body: Mapping[str, Any]) -> str:
         who = who_is_asked([ChatMessage(one["role"], one["content"]) for one in body["messages"]])
@@ -105,6 +108,34 @@ async def test_questions_are_asked_in_the_editor_and_silence_is_said(root: Path)
         await editor.run("rolecall.run.start", brief=BRIEF, roles=EVERYBODY)
         assert asked.count("Product Manager") == 1
         assert any("what was recommended holds" in message for message in editor.messages)
+
+
+async def test_a_task_of_a_larger_change_is_left_out_in_the_editor(root: Path) -> None:
+    async with session(root, speeches=large_speeches()) as (editor, asked):
+        editor.answer_to_question = lambda question: "leave out T3"
+        ended = await editor.run("rolecall.run.start", brief=BRIEF, roles=EVERYBODY)
+        assert "S1 changes 4 files in 4 tasks. T1 tax in total: shop/price.py;" in editor.questions[0]
+        assert "T3 carts with tax: shop/cart.py" in editor.questions[0]
+        assert (ended["state"], ended["proposalId"]) == ("finished", "p1")
+        assert sorted(who for who in asked if who.startswith("Engineer T")) == [
+            "Engineer T1",
+            "Engineer T2",
+            "Engineer T4",
+        ]
+        assert not editor.hunks("shop/cart.py")
+
+
+async def test_a_larger_change_waits_while_the_developer_edits_its_tasks(root: Path) -> None:
+    async with session(root, speeches=large_speeches()) as (editor, asked):
+        editor.answer_to_question = lambda question: STOP
+        ended = await editor.run("rolecall.run.start", brief=BRIEF, roles=EVERYBODY)
+        assert ended["state"] == "paused"
+        assert any("--drop T2" in message for message in editor.messages)
+        assert not [who for who in asked if who.startswith("Engineer")]
+        del editor.ended_runs[ended["runId"]]
+        ended = await editor.run("rolecall.run.resume", runId=ended["runId"], drop=["T2", "T3"])
+        assert ended["state"] == "finished"
+        assert sorted(who for who in asked if who.startswith("Engineer T")) == ["Engineer T1", "Engineer T4"]
 
 
 async def test_a_document_that_is_edited_has_its_readers_work_again(root: Path) -> None:

@@ -69,6 +69,24 @@ TESTS = (
         'def test_receipt_names_the_total():\n    assert receipt([1]) == "total: 1"\n',
     )
 )
+ADDED = [{"path": path, "what": "new"} for path in ("shop/receipt.py", "shop/vat.py")]
+LARGE_DESIGN = {
+    **DESIGN,
+    "files_to_change": [{"path": path, "what": "tax"} for path in ("shop/price.py", "shop/cart.py")],
+    "files_to_add": ADDED,
+}
+LARGE_TASKS: dict[str, Any] = {
+    "title": "Taxes",
+    "tasks": [
+        TASKS["tasks"][0],
+        {**TASKS["tasks"][1], "needs": ["T1"]},
+        {"id": "T3", "title": "carts with tax", "serves": ["R1"], "files": ["shop/cart.py"]},
+        {"id": "T4", "title": "rates", "serves": ["R1"], "files": ["shop/vat.py"]},
+    ],
+    "sprints": [{"id": "S1", "title": "all of it", "tasks": ["T1", "T2", "T3", "T4"]}],
+}
+CART = block("shop/cart.py", "    return total(cart)\n", "    return total(cart) + 0\n")
+RATES = block("shop/vat.py", "", "RATE = 0.1\n")
 NO_FINDINGS: dict[str, Any] = {"title": "Fine", "summary": "It does what was asked."}
 
 
@@ -84,3 +102,15 @@ def shop_speeches(**others: Says | list[Says]) -> dict[str, Says | list[Says]]:
         "Reviewer": fenced(NO_FINDINGS),
     }
     return said | {who.replace("_", " "): says for who, says in others.items()}
+
+
+def large_speeches(**others: Says | list[Says]) -> dict[str, Says | list[Says]]:
+    """As `shop_speeches`, of a team whose four tasks change four files."""
+    return shop_speeches(
+        Architect=fenced(LARGE_DESIGN),
+        Project_Manager=fenced(LARGE_TASKS),
+        Engineer_T3=CART,
+        Engineer_T4=RATES,
+        Engineer_repair="Finding: what the tests want was left out.",
+        **others,
+    )

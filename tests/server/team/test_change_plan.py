@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,29 +13,9 @@ from rolecall_server.team.documents import ChangePlan, Kind, Question, TaskList,
 from rolecall_server.team.pool import content_of
 from rolecall_server.team.reworking import edit_document
 from rolecall_server.team.telling import describe_message, document_in
-from support.edits import block
-from support.shop_team import BRIEF, DESIGN, TASKS, shop_speeches
+from support.shop_team import BRIEF, TASKS, large_speeches, shop_speeches
 from support.team_model import TeamModel, fenced
 from support.team_run import TeamRun, team_run
-
-ADDED = [{"path": path, "what": "new"} for path in ("shop/receipt.py", "shop/vat.py")]
-LARGE_DESIGN = {
-    **DESIGN,
-    "files_to_change": [{"path": path, "what": "tax"} for path in ("shop/price.py", "shop/cart.py")],
-    "files_to_add": ADDED,
-}
-LARGE_TASKS: dict[str, Any] = {
-    "title": "Taxes",
-    "tasks": [
-        TASKS["tasks"][0],
-        {**TASKS["tasks"][1], "needs": ["T1"]},
-        {"id": "T3", "title": "carts with tax", "serves": ["R1"], "files": ["shop/cart.py"]},
-        {"id": "T4", "title": "rates", "serves": ["R1"], "files": ["shop/vat.py"]},
-    ],
-    "sprints": [{"id": "S1", "title": "all of it", "tasks": ["T1", "T2", "T3", "T4"]}],
-}
-CART = block("shop/cart.py", "    return total(cart)\n", "    return total(cart) + 0\n")
-RATES = block("shop/vat.py", "", "RATE = 0.1\n")
 
 
 class Asked:
@@ -52,14 +31,7 @@ class Asked:
 
 
 def large_run(folder: Path, asked: Asked) -> TeamRun:
-    speeches = shop_speeches(
-        Architect=fenced(LARGE_DESIGN),
-        Project_Manager=fenced(LARGE_TASKS),
-        Engineer_T3=CART,
-        Engineer_T4=RATES,
-        Engineer_repair="Finding: what the tests want was left out.",
-    )
-    return team_run(folder, TeamModel(speeches), ask=asked).begin(BRIEF)
+    return team_run(folder, TeamModel(large_speeches()), ask=asked).begin(BRIEF)
 
 
 def engineers(run: TeamRun) -> list[str]:
