@@ -23,12 +23,14 @@ if ! command -v dpkg-query >/dev/null; then
 fi
 
 # A new machine knows no package before its first update.
-if [ "$(id -u)" -eq 0 ] && ! apt-cache policy emacs-nox 2>/dev/null | grep --quiet Candidate; then
+emacs=$(apt-cache policy emacs-nox)
+if [ "$(id -u)" -eq 0 ] && [[ $emacs != *Candidate:* ]]; then
     apt-get update >/dev/null 2>&1 || true
+    emacs=$(apt-cache policy emacs-nox)
 fi
 
 # Eglot is part of Emacs from version 29 on.
-if apt-cache policy emacs-nox | grep --quiet 'Candidate: 1:28'; then
+if [[ $emacs == *"Candidate: 1:28"* ]]; then
     packages+=(elpa-eglot)
 fi
 

@@ -73,6 +73,12 @@
   (mapc (lambda (key) (let ((last-command-event key)) (call-interactively #'self-insert-command))) typed)
   (undo-boundary))
 
+(defun driver-write (path text)
+  (driver-open path)
+  (erase-buffer)
+  (insert text)
+  (save-buffer))
+
 (defun driver-undo (path)
   (switch-to-buffer (driver-buffer path))
   (undo-boundary) ; as the command loop sets after each command

@@ -112,6 +112,12 @@ function verbs.type(path, before, typed)
   error(before .. " is not in the text")
 end
 
+function verbs.write(path, text)
+  vim.cmd("edit " .. vim.fn.fnameescape(path))
+  vim.api.nvim_buf_set_lines(0, 0, -1, true, vim.split(text, "\n"))
+  vim.cmd("silent write")
+end
+
 function verbs.undo(path)
   show(path)
   vim.cmd("undo")
