@@ -116,7 +116,10 @@ def turned_to(change: FileChange, accepted: Collection[str], current: str) -> st
     lines, _, now, runs = _compare(change, accepted, current)
     pairs = [(lines[run.expected + i], now[run.current + i]) for run in runs for i in range(run.size)]
     others = [line for was, line in pairs if was != line]
-    return line_ending("".join(others)) if 2 * len(others) > len(pairs) else ""
+    if 2 * len(others) <= len(pairs):
+        return ""
+    ending = line_ending("".join(others))
+    return ending if ending != "\r" else line_ending(current)
 
 
 def standing(change: FileChange, accepted: Collection[str], unsure: Collection[str], current: str | None) -> set[str]:

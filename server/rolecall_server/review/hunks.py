@@ -32,6 +32,8 @@ def file_change(path: str, base: TextFile | None, proposed: str) -> FileChange:
             added = new[new_start:new_end]
             lines = added if ending == "\n" else [_with_ending(line, ending) for line in added]
             hunks.append(Hunk(str(len(hunks)), old_start, old_end, tuple(lines)))
+    if "\r" in text:
+        hunks = _kept_apart(hunks, split_lines(text), ending)
     has_bom = base is not None and base.has_bom
     return FileChange(path, base.text if base else None, sha256(text), tuple(hunks), has_bom=has_bom)
 
@@ -49,16 +51,39 @@ def number_hunks(changes: Sequence[FileChange]) -> tuple[FileChange, ...]:
 
 
 def line_ending(text: str) -> str:
-    """The ending most lines of *text* have; ``\\n`` for a text without any."""
+    """The ending most lines of *text* have; ``\\n`` for a text without any.
+
+    A carriage return alone is it only where no line ends otherwise: the line feed of an empty line after it would
+    become its own.
+    """
+    if "\n" not in text:
+        return "\r" if "\r" in text else "\n"
     n_both = text.count("\r\n")
-    counts = {"\n": text.count("\n") - n_both, "\r\n": n_both, "\r": text.count("\r") - n_both}
-    return max(counts, key=lambda ending: counts[ending])
+    return "\r\n" if n_both > text.count("\n") - n_both else "\n"
 
 
 def _with_ending(line: str, ending: str) -> str:
     """*line* with *ending* in place of its own, if it has one."""
     content = line.rstrip("\r\n")
     return content + ending if len(content) != len(line) else line
+
+
+def _kept_apart(hunks: Sequence[Hunk], lines: Sequence[str], ending: str) -> list[Hunk]:
+    """*hunks*, those with the line before them that bring an empty line behind a carriage return alone.
+
+    Else the two endings would become one, and with them two lines.
+    """
+    apart: list[Hunk] = []
+    for hunk in hunks:
+        before = "".join(lines[hunk.start - 1 : hunk.start])
+        following = (*hunk.new_lines, *lines[hunk.end : hunk.end + 1])
+        is_free = not apart or apart[-1].end < hunk.start
+        if is_free and before.endswith("\r") and following[:1] == ("\n",):
+            new_lines = (_with_ending(before, ending), *hunk.new_lines)
+            apart.append(replace(hunk, start=hunk.start - 1, new_lines=new_lines))
+        else:
+            apart.append(hunk)
+    return apart
 
 
 def _definitions_apart(path: str, changed: Range, old: Sequence[str], new: Sequence[str]) -> Iterator[Range]:

@@ -492,7 +492,7 @@ class AnySession(RuleBasedStateMachine):
             return False
         around = self.bases[key[0], self._path(key)][max(0, hunk.start - 3) : hunk.end + 3]
         wanted, there = _who(around), _who(self.editor.unmarked(text).lines())
-        return bool(wanted) and any(there[i : i + len(wanted)] == wanted for i in range(len(there)))
+        return any(wanted) and any(there[i : i + len(wanted)] == wanted for i in range(len(there)))
 
     def _untouched(self, proposal: Proposal) -> set[str]:
         """The files in which nobody did anything since *proposal* but accept and undo its hunks."""
@@ -644,11 +644,12 @@ def _who(lines: list[Traced]) -> list[tuple[int, ...]]:
 
 
 def _holds(text: Traced, piece: Traced) -> bool:
-    """Whether *piece* stands in *text*, character by character, whole."""
+    """Whether *piece* stands in *text*, character by character, whole, from the beginning of a line."""
     if piece.ids[0] not in text.ids:
         return False
     start = text.ids.index(piece.ids[0])
-    return text.ids[start : start + len(piece)] == piece.ids
+    begins = text.text[:start].removeprefix(BOM)[-1:] in ("", "\n", "\r")
+    return begins and text.ids[start : start + len(piece)] == piece.ids
 
 
 def _line_feeds(texts: Mapping[str, str]) -> dict[str, str]:

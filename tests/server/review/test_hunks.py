@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from textwrap import dedent
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_analysis import Snapshot
+from rolecall_server.review.acceptance import plan_edit
 from rolecall_server.review.anchor import text_with
 from rolecall_server.review.dependents import link_hunks
 from rolecall_server.review.hunks import file_change, line_ending, number_hunks
@@ -98,6 +100,25 @@ def test_a_file_without_a_final_newline_gets_one_only_where_lines_are_added() ->
 def test_the_most_frequent_line_ending_counts() -> None:
     assert line_ending("a\r\nb\r\nc\n") == "\r\n"
     assert line_ending("") == "\n"
+    assert line_ending("a\rb\r") == "\r"
+    assert line_ending("a\rb\rc\n") == "\n", "a carriage return alone might meet an empty line"
+
+
+@pytest.mark.parametrize(
+    ("base", "proposed"),
+    [
+        ("\n\n\r\r\r", "new = 1\n\n\n\n\n\n"),
+        ("a\rb\n\nc\n", "a\n\nc\n"),
+        ("a\rb\nc\n", "a\n\nb\nc\n"),
+        ("a\rb\nc\n", "a\n\nc\n"),
+    ],
+)
+def test_a_carriage_return_alone_never_takes_the_line_feed_of_an_empty_line(base: str, proposed: str) -> None:
+    found = change(base, proposed)
+    text = text_with(found, ids(found))
+    assert text is not None
+    assert [line.rstrip("\r\n") for line in split_lines(text)] == proposed.split("\n")[:-1]
+    assert plan_edit(found, ids(found), text, take_out=ids(found)).result == base
 
 
 def test_form_feeds_and_unicode_separators_do_not_end_a_line() -> None:

@@ -36,7 +36,7 @@ class SprintReview(Value):
     proposal: Code | None = None
     done: tuple[TaskId, ...] = ()
     undone: tuple[TaskId, ...] = ()
-    undone_tests: tuple[Code, ...] = Field((), description="The test files to write again.")
+    undone_tests: tuple[Code, ...] = Field(default=(), description="The test files to write again.")
     accepted: tuple[HunkDecision, ...] = ()
     edited: tuple[HunkDecision, ...] = ()
     rejected: tuple[HunkDecision, ...] = ()
