@@ -12,6 +12,9 @@ import pytest
 
 from support.live_editor import DRIVERS, Program
 
+_INTERPRETED = ("--eval", "(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil)")
+"""Else an Emacs with a new home compiles all it loads, for a minute of a core."""
+
 
 def neovim_program(name: str, section: str, program: str | Path) -> Program:
     """A Neovim without any configuration but the setup."""
@@ -29,7 +32,7 @@ def emacs_program(name: str, section: str, program: str | Path) -> Program:
         name,
         section,
         ".el",
-        lambda setup: [program, "-q", "-nw", "--no-splash", "-l", setup, "-l", DRIVERS / "driver.el"],
+        lambda setup: [program, "-q", "-nw", "--no-splash", *_INTERPRETED, "-l", setup, "-l", DRIVERS / "driver.el"],
         asks_about_unopened=True,
     )
 
