@@ -305,8 +305,9 @@ def take_over(store: Store, root: Path, read_text: ReadText) -> dict[str, list[L
         n = n_standing(chain, fingerprint(text))
         said = hunks_in_text(chain, n) if n is not None else read_off(store, root, chain, path, text)
         believe(store, said)
-        came_back = any(row.before == fingerprint(text) for row in chain)  # an editor may still hold what lies between
-        if (n == len(chain) and not came_back) or (n is None and _are_stored(store, meant)):  # saved
+        # Read off or come back to: an editor may still hold what lies between.
+        is_older = chain[-1].before == UNKNOWN or any(row.before == fingerprint(text) for row in chain)
+        if (n == len(chain) and not is_older) or (n is None and _are_stored(store, meant)):  # saved
             forget_landings(store, [row.id for row in chain])
             del chains[path]
     return chains

@@ -127,3 +127,19 @@ def test_an_edit_that_never_reached_a_text_in_which_somebody_typed_since_does_no
     assert load_proposal(store, proposal_id).accepted == set()
     assert hunks_standing(chain, typed) == set()
     assert hunks_standing(chain, both) == {"h1", "h2"}, "an editor may still hold it"
+
+
+def test_a_new_file_that_was_never_saved_is_known_again_after_the_second_crash_as_after_the_first(
+    store: Store, tmp_path: Path
+) -> None:
+    """The disk has the file, empty; the editor holds its text."""
+    change = number_hunks([file_change("new.txt", None, "a\nb\n")])[0]
+    proposal_id = save(store, tmp_path, change)
+    step = LandingRow(0, "new.txt", proposal_id, ("h1",), (), fingerprint(None), fingerprint("a\nb\n"), NO_PROCESS)
+    add_landings(store, tmp_path, [step])
+    for _ in range(3):
+        chain = take_over(store, tmp_path, lambda path: "")["new.txt"]
+        assert load_proposal(store, proposal_id).states["h1"] is HunkState.PENDING
+        assert hunks_standing(chain, "a\nb\n") == {"h1"}, "the editor may still hold it"
+        with store.connection as connection:
+            connection.execute("UPDATE landing SET process_id = ?", (NO_PROCESS,))
