@@ -45,6 +45,11 @@ class Interpreter:
 class Capabilities:
     """What an interpreter said about itself."""
 
+    program: Path
+    """What starts it: the program itself where it was found as a script that looks it up, as pyenv and asdf have them.
+
+    Those scripts need more of the system than a run is shown.
+    """
     version: tuple[int, int, int]
     modules: frozenset[str]
     """Which of pytest, coverage and the plugins that matter to a run it can import."""
@@ -137,6 +142,7 @@ def compiled(location):
     return base64.b64encode(zlib.compress(whole)).decode()
 wanted = ("pytest", "coverage", "pytest_cov", "xdist", "pytest_randomly")
 print(MARK + json.dumps({
+    "program": sys.executable,
     "version": list(sys.version_info[:3]),
     "modules": [name for name in wanted if importlib.util.find_spec(name)],
     "tools": [f"{found.metadata['Name']} {found.version}" for found in distributions() if is_tool(found)],
@@ -164,15 +170,22 @@ async def _ask(interpreter: Interpreter) -> Capabilities | NotRun:
         return NotRun(f"{interpreter.path} did not answer in {_PROBE_DEADLINE_S:.0f} s.", _CHOOSE)
     answer = next((line for line in end.output.splitlines() if line.startswith(_ANSWER)), "")
     try:
-        return _read_answer(json.loads(answer.removeprefix(_ANSWER)))
+        said = json.loads(answer.removeprefix(_ANSWER))
+        return _read_answer(said, Path(said["program"]) if _is_script(interpreter.path) else interpreter.path)
     except ValueError:
         last = (end.output.strip().splitlines() or [f"exit code {end.exit_code}"])[-1]
         return NotRun(f"{interpreter.path} does not work: {last}", _CHOOSE)
 
 
-def _read_answer(said: dict[str, Any]) -> Capabilities:
+def _is_script(program: Path) -> bool:
+    with program.open("rb") as text:
+        return text.read(2) == b"#!"
+
+
+def _read_answer(said: dict[str, Any], program: Path) -> Capabilities:
     major, minor, micro = said["version"]
     return Capabilities(
+        program=program,
         version=(major, minor, micro),
         modules=frozenset(said["modules"]),
         tools=tuple(sorted(set(said["tools"]))),

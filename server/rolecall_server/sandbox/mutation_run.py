@@ -140,9 +140,7 @@ async def _try(shadow: Shadow, interpreter: Interpreter, plan: _Plan, timeout_s:
     # Where the repository switches off a plugin that is installed, that plugin's options do not exist.
     for flags in (steering_flags(capabilities), []):
         try:
-            ends, duration_s = await _run_driver(
-                shadow, interpreter, capabilities, plan, flags=flags, timeout_s=timeout_s
-            )
+            ends, duration_s = await _run_driver(shadow, capabilities, plan, flags=flags, timeout_s=timeout_s)
         except OSError as error:
             return NotRun(f"The mutants could not be tried: {error.strerror}.")
         first, last = (ends.get(number, _End(_PASSED)).code for number in (_BEFORE, _AFTER))
@@ -157,7 +155,6 @@ async def _try(shadow: Shadow, interpreter: Interpreter, plan: _Plan, timeout_s:
 
 async def _run_driver(
     shadow: Shadow,
-    interpreter: Interpreter,
     capabilities: Capabilities,
     plan: _Plan,
     *,
@@ -169,9 +166,9 @@ async def _run_driver(
         stop = () if plan.by_test else ("--maxfail=1",)
         arguments = [*_ASIDE, *stop, f"--rootdir={shadow.root}", f"--basetemp={folder.temporary / 'pytest'}", *flags]
         request_report(shadow, folder, capabilities, [], more={"arguments": arguments, **plan.request(timeout_s)})
-        environment = python_environment(shadow, interpreter, capabilities, folder)
-        command = Command((str(interpreter.path), "-m", _DRIVER), environment)
-        readable = what_python_reads(shadow, interpreter, capabilities)
+        environment = python_environment(shadow, capabilities, folder)
+        command = Command((str(capabilities.program), "-m", _DRIVER), environment)
+        readable = what_python_reads(shadow, capabilities)
         try:
             end = await run_in_shadow(shadow, folder, command, readable, timeout_s=timeout_s)
         finally:

@@ -11,7 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from rolecall_server.sandbox.confinement import Command
-from rolecall_server.sandbox.interpreter import Capabilities, Interpreter
+from rolecall_server.sandbox.interpreter import Capabilities
 from rolecall_server.sandbox.run_folder import RunFolder, clean_environment
 from rolecall_server.sandbox.shadow import Shadow
 
@@ -57,13 +57,13 @@ def request_report(
     (folder.plugin / "request.json").write_text(json.dumps(request), "utf-8")
 
 
-def what_python_reads(shadow: Shadow, interpreter: Interpreter, capabilities: Capabilities) -> tuple[Path, ...]:
+def what_python_reads(shadow: Shadow, capabilities: Capabilities) -> tuple[Path, ...]:
     """The environment, the Python beneath it, its packages, and the links by which its program is reached.
 
     Of the workspace, whose place the shadow takes, nothing but the environment.
     """
     linked = [target for folder in capabilities.search_path for target in _linked_packages(folder)]
-    places = [*capabilities.search_path, *linked, *_links(interpreter.path)]
+    places = [*capabilities.search_path, *linked, *_links(capabilities.program)]
     outside = [place for place in places if not place.resolve().is_relative_to(shadow.original)]
     return tuple(dict.fromkeys([*capabilities.prefixes, *outside]))
 
@@ -83,9 +83,7 @@ def _links(program: Path) -> Iterator[Path]:
         yield program
 
 
-def pytest_command(
-    shadow: Shadow, interpreter: Interpreter, capabilities: Capabilities, folder: RunFolder, arguments: Sequence[str]
-) -> Command:
+def pytest_command(shadow: Shadow, capabilities: Capabilities, folder: RunFolder, arguments: Sequence[str]) -> Command:
     """pytest with the repository's own configuration, told to report to *folder* and to run everything asked for."""
     fixed = (
         f"--rootdir={shadow.root}",
@@ -96,18 +94,16 @@ def pytest_command(
         "--continue-on-collection-errors",
     )
     return Command(
-        (str(interpreter.path), "-c", _START, *fixed, *arguments),
-        python_environment(shadow, interpreter, capabilities, folder),
+        (str(capabilities.program), "-c", _START, *fixed, *arguments),
+        python_environment(shadow, capabilities, folder),
     )
 
 
-def unittest_command(
-    shadow: Shadow, interpreter: Interpreter, capabilities: Capabilities, folder: RunFolder, targets: Sequence[str]
-) -> Command:
+def unittest_command(shadow: Shadow, capabilities: Capabilities, folder: RunFolder, targets: Sequence[str]) -> Command:
     """unittest on the files or node ids *targets*, told to report to *folder*; without any, on all it would find."""
     return Command(
-        (str(interpreter.path), "-c", _START_UNITTEST, *targets),
-        python_environment(shadow, interpreter, capabilities, folder),
+        (str(capabilities.program), "-c", _START_UNITTEST, *targets),
+        python_environment(shadow, capabilities, folder),
     )
 
 
@@ -135,13 +131,11 @@ def lend_coverage(folder: RunFolder) -> Path:
     return package
 
 
-def python_environment(
-    shadow: Shadow, interpreter: Interpreter, capabilities: Capabilities, folder: RunFolder
-) -> dict[str, str]:
+def python_environment(shadow: Shadow, capabilities: Capabilities, folder: RunFolder) -> dict[str, str]:
     """What a Python sees as its environment: modules come from *shadow*, and hashes are the same each time."""
     search_path = [*_import_roots(shadow, capabilities), folder.plugin, folder.lent]
     environment = {
-        **clean_environment(folder, [interpreter.path.parent]),
+        **clean_environment(folder, [capabilities.program.parent]),
         "PYTHONDONTWRITEBYTECODE": "1",
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": os.pathsep.join(map(str, search_path)),

@@ -103,11 +103,11 @@ async def _run_once(task: _Task, flags: Sequence[str]) -> TestRun:
 
 
 def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> tuple[Command, Sequence[Path]]:
-    readable = [*what_python_reads(task.shadow, task.interpreter, task.capabilities)]
+    readable = [*what_python_reads(task.shadow, task.capabilities)]
     if _needs_coverage(task):
         readable += [folder.lent, lend_coverage(folder)]
     start = pytest_command if task.framework == "pytest" else unittest_command
-    command = start(task.shadow, task.interpreter, task.capabilities, folder, [*flags, *task.targets])
+    command = start(task.shadow, task.capabilities, folder, [*flags, *task.targets])
     if task.order_seed is not None:
         hashes = {"PYTHONHASHSEED": str(task.order_seed % 2**32)}
         command = replace(command, environment={**command.environment, **hashes})

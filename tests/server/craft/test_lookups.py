@@ -210,7 +210,7 @@ async def test_a_packages_symbol_is_documented_without_running_a_line_of_it(
         (installed / path).write_text(text)
 
     async def probe(interpreter: object) -> Capabilities:
-        return Capabilities((3, 12, 0), frozenset(), (), (installed,), (), None, {})
+        return Capabilities(Path(sys.executable), (3, 12, 0), frozenset(), (), (installed,), (), None, {})
 
     monkeypatch.setattr(packages, "probe", probe)
     off = NotRun("nothing is run")

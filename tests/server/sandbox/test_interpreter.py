@@ -7,11 +7,13 @@ import sys
 from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from rolecall_server.sandbox import Interpreter, NotRun, environments, find_interpreter
 from rolecall_server.sandbox.interpreter import Capabilities, probe
+from rolecall_server.workspace import Workspace
 
 SETTING = "rolecall.tests.interpreter"
 
@@ -162,6 +164,25 @@ async def test_an_interpreter_says_what_it_has(python: Interpreter) -> None:
     assert f"pytest {pytest.__version__}" in said.tools
     assert not any(tool.startswith("coverage") for tool in said.tools), "it does not extend pytest"
     assert python.path.parent.parent in said.prefixes
+
+
+async def test_of_a_script_that_looks_an_interpreter_up_the_program_itself_runs_the_tests(
+    python: Interpreter, tmp_path: Path, workspace_of: Callable[..., Workspace], run_in_shadow: Callable[..., Any]
+) -> None:
+    """As pyenv and asdf put them on the PATH, in a folder that a run does not see."""
+    shim = program(tmp_path / "shims" / "python3", f'#!/bin/sh\nexec {python.path} "$@"\n')
+    found = find_interpreter(tmp_path / "other", "", {"PATH": str(shim.parent)})
+    assert isinstance(found, Interpreter)
+    assert found.path == shim
+    workspace = workspace_of("""
+        #- test_one.py
+        def test_one(): pass
+        """)
+    run = await run_in_shadow(workspace, interpreter=found)
+    assert [outcome.outcome for outcome in run.outcomes] == ["passed"], run
+    said = await probe(found)
+    assert isinstance(said, Capabilities)
+    assert said.program == python.path
 
 
 async def test_an_interpreter_names_what_extends_its_pytest() -> None:

@@ -157,7 +157,7 @@ async def _ask(stage: Stage, request: Mapping[str, Any], circumstances: Circumst
             asked = folder.plugin / "calls.json"
             await asyncio.to_thread(_furnish, folder.plugin, asked, request)
             command = _command(stage, capabilities, circumstances, folder, asked)
-            readable = what_python_reads(stage.shadow, stage.interpreter, capabilities)
+            readable = what_python_reads(stage.shadow, capabilities)
             end = await run_in_shadow(stage.shadow, folder, command, readable, timeout_s=stage.timeout_s)
             answers = await asyncio.to_thread(_read, folder.report)
     except OSError as error:
@@ -179,8 +179,8 @@ def _command(
     stage: Stage, capabilities: Capabilities, circumstances: Circumstances, folder: RunFolder, asked: Path
 ) -> Command:
     """The child in the surroundings a test of the workspace would have, but for *circumstances*."""
-    program = (str(stage.interpreter.path), "-B", "-W", "ignore", str(folder.plugin / _PROGRAM))
-    around = python_environment(stage.shadow, stage.interpreter, capabilities, folder)
+    program = (str(capabilities.program), "-B", "-W", "ignore", str(folder.plugin / _PROGRAM))
+    around = python_environment(stage.shadow, capabilities, folder)
     changed = {"PYTHONHASHSEED": str(circumstances.hash_seed), "TZ": circumstances.time_zone}
     return Command((*program, str(asked), str(folder.report)), {**around, **changed})
 
