@@ -24,7 +24,7 @@ from rolecall_server.review.acceptance import (
 )
 from rolecall_server.review.anchor import path_now
 from rolecall_server.review.landings import fingerprint
-from rolecall_server.review.proposal import HunkState
+from rolecall_server.review.proposal import FileChange, HunkState
 from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.rendering import headline
 from rolecall_server.review.shelf import Reviewed, check_undecided, decide, edit_hunk, put_aside
@@ -33,7 +33,7 @@ from rolecall_server.store.landings import add_landings, forget_landings
 from rolecall_server.team.learning import hand_over
 from rolecall_server.team.pool import load_pool
 from rolecall_server.team.proposing import work_to_redo
-from rolecall_server.workspace import UTF_8, Workspace, absolute_path, file_exists, read_text_file
+from rolecall_server.workspace import BOM, UTF_8, Workspace, absolute_path, file_exists, read_text_file
 
 logger = logging.getLogger(__name__)
 
@@ -194,7 +194,7 @@ def _plan(
         absolute_path(workspace, path)  # still inside, whatever happened since
         _check_encoding(ls, folder, path)
         current = session.read_text(folder, path)
-        edit = None if bring_in else _exact_inverse(folder, reviewed.proposal.id, path, current, take_out)
+        edit = None if bring_in else _exact_inverse(folder, reviewed, change, current, take_out)
         edit = edit or plan_edit(change, reviewed.accepted, current, bring_in=bring_in, take_out=take_out)
         taken = any(other.path_after == edit.path_after for other in edits)
         if taken or (edit.moved_to and session.read_text(folder, edit.moved_to) is not None):
@@ -205,18 +205,21 @@ def _plan(
 
 
 def _exact_inverse(
-    folder: Folder, proposal_id: str, path: str, current: str | None, take_out: Collection[str]
+    folder: Folder, reviewed: Reviewed, change: FileChange, current: str | None, take_out: Collection[str]
 ) -> FileEdit | None:
     """What takes the last step of a file back, where it is that of these hunks and the text is still what it left.
 
     It needs no lines to hold on to, so it is there even beside lines that another proposal or the developer changed.
     """
+    path = path_now(change, reviewed.accepted)
     made, chain = folder.made.get(path), folder.chains.get(path)
-    if made is None or not chain or made.current is None or current is None or current != made.result:
+    if made is None or not chain or made.current is None or current != made.result:
         return None
     last = chain[-1]
-    is_of_these = last.proposal_id == proposal_id and {*last.brought_in} == {*take_out} and not last.taken_out
-    return inverse_edit(made) if is_of_these else None
+    if last.proposal_id != reviewed.proposal.id or {*last.brought_in} != {*take_out} or last.taken_out:
+        return None
+    marked = current is None and change.has_bom and not made.current.startswith(BOM)
+    return edit_between(path, None, BOM + made.current) if marked else inverse_edit(made)
 
 
 def _check_encoding(ls: RolecallServer, folder: Folder, path: str) -> None:

@@ -420,6 +420,7 @@ class AnySession(RuleBasedStateMachine):
             assert [content(line.text) for line in self.editor.unmarked(landed.after).lines()] == [
                 content(base[start:end]) for start, end in line_spans(base)
             ], f"{landed.path} came back with another text"
+            self.ambiguous.add(landed.path)  # in characters which no other proposal knows
             return set(whole)
         is_new = self._change(keys[0]).creates
         inserted = [content(line.text) for piece in landed.inserted for line in piece.lines()]
