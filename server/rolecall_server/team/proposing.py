@@ -109,16 +109,17 @@ def sprint_review_of(reviewed: Reviewed, agenda: Agenda, test_files: Collection[
     undone: set[str] = set()
     undone_tests: set[str] = set()
     for change, hunk in reviewed.proposal.hunks():
-        state = reviewed.states[hunk.id]
-        reason = reviewed.reasons.get(hunk.id, "") if state is HunkState.REJECTED else ""
+        state, said = reviewed.states[hunk.id], reviewed.reasons.get(hunk.id, "")
+        is_unwanted = bool(said) and state is HunkState.REJECTED
+        reason = f"{describe_hunk(change, hunk)}: {said}" if is_unwanted else ""
         decision = HunkDecision(hunk=f"{reviewed.proposal.id}/{hunk.id}", serves=hunk.serves, reason=reason)
         by_state[state].append(decision)
         if hunk.id in reviewed.edited:
-            said = f"the developer's own text: {describe_hunk(change, hunk)}"
-            edited.append(decision.model_copy(update={"reason": said}))
-        if reason and (path := change.renamed_to or change.path) in test_files:
+            own = f"the developer's own text: {describe_hunk(change, hunk)}"
+            edited.append(decision.model_copy(update={"reason": own}))
+        if is_unwanted and (path := change.renamed_to or change.path) in test_files:
             undone_tests.add(path)
-        elif reason:
+        elif is_unwanted:
             undone.update(served for served in hunk.serves if served.startswith("T"))
     return SprintReview(
         title=f"What became of {reviewed.proposal.id}",

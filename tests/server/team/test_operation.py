@@ -441,7 +441,7 @@ async def test_a_test_that_was_rejected_with_a_reason_is_written_again_and_nothi
     assert (ended.state, ended.proposal_id, ended.errors) == ("finished", "p2", ())
     assert asked_after(model, n_before) == ["QA Engineer", "Reviewer"]
     told = model.conversations[n_before][-1].text
-    assert "Say in the name how much." in told
+    assert "adds test_tax_is_added to tests/test_tax.py (4 lines): Say in the name how much." in told
     assert "Tests of yours in tests/test_tax.py were rejected" in told
     [change] = load_proposal(run.store, "p2").proposal.files
     assert change.path == "tests/test_tax.py"
@@ -483,7 +483,7 @@ async def test_the_engineer_alone_hears_why_its_change_was_rejected(tmp_path: Pa
     decide(run.store, load_proposal(run.store, "p1"), {"h1": HunkState.REJECTED}, "Round the tax.")
     ended = await run.go_on()
     assert (ended.state, ended.proposal_id) == ("finished", "p2")
-    assert "- p1/h1: Round the tax." in model.conversations[-1][1].text
+    assert "- p1/h1: changes total in shop/price.py (-3 +3): Round the tax." in model.conversations[-1][1].text
 
 
 # Going on, and doing again
