@@ -381,7 +381,7 @@ async def test_commands_with_wrong_arguments_say_what_is_wrong_once(root: Path) 
                 for each in arguments
             ]
             params = types.ExecuteCommandParams(command, filled)
-            reply = await asyncio.wait_for(editor.client.workspace_execute_command_async(params), 5)
+            reply = await asyncio.wait_for(editor.client.workspace_execute_command_async(params), 30)
             assert value_of(reply, "error") == error, (command, arguments)
             assert editor.messages == [f"Rolecall: {value_of(reply, 'message')}"], (command, arguments)
         assert "p1/h1" in editor.hunks("shop/price.py"), "none of them decided anything"

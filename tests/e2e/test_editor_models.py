@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture
 async def client(root: Path, tmp_path: Path) -> AsyncIterator[FrameClient]:
     """An editor that lends its models, on a machine where no other is configured."""
-    async with connected(root, environment(tmp_path / "home"), reply_limit_s=30) as client:
+    async with connected(root, environment(tmp_path / "home")) as client:
         folder = {"uri": root.as_uri(), "name": root.name}
         await client.initialize(workspaceFolders=[folder], capabilities=LENDS, initializationOptions=UNTESTED)
         yield client
@@ -149,7 +149,7 @@ async def test_the_status_says_which_model_answers_and_why(client: FrameClient) 
 
 async def test_what_is_configured_is_asked_and_the_editor_is_not(root: Path, tmp_path: Path) -> None:
     with ChatServer(REPLY) as chat:
-        async with connected(root, environment(tmp_path / "home", chat.base_url), reply_limit_s=30) as client:
+        async with connected(root, environment(tmp_path / "home", chat.base_url)) as client:
             folder = {"uri": root.as_uri(), "name": root.name}
             await client.initialize(workspaceFolders=[folder], capabilities=LENDS, initializationOptions=UNTESTED)
             status = (await client.request("rolecall/status", {}))["result"]["model"]

@@ -143,7 +143,7 @@ async def asking(
             client_capabilities.setdefault(area, {}).setdefault(name, {})["dynamicRegistration"] = True
     tops = {path.partition("/")[0] for path in fixture.files}
     folders = sorted(root / top for top in tops) if all(top.startswith("folder") for top in tops) else [root]
-    async with connected(root, environment(root.parent / "home"), reply_limit_s=30) as client:
+    async with connected(root, environment(root.parent / "home")) as client:
         result = await client.initialize(
             capabilities=client_capabilities,
             workspaceFolders=[{"uri": folder.as_uri(), "name": folder.name} for folder in folders],

@@ -575,7 +575,7 @@ async def test_all_that_a_rich_editor_is_sent_about_a_hunk_is_well_formed(root: 
     uri = (root / "shop" / "price.py").as_uri()
     with ChatServer(ADD_NOTHING) as chat:
         environ = environment(root.parent / "home", chat.base_url)
-        async with connected(root, environ, reply_limit_s=20) as client:
+        async with connected(root, environ) as client:
             await client.initialize(
                 capabilities=RICH,
                 workspaceFolders=folders(root),

@@ -79,7 +79,7 @@ async def test_a_client_may_ask_what_was_used_today(root: Path) -> None:
         environ = environment(root.parent / "home", chat.base_url)
         async with editing(root, environ, PRICED) as editor:
             await editor.run("rolecall.brief.implement", uri=editor.open("shop/price.py"), brief="Double it.")
-        async with connected(root, environ, reply_limit_s=30) as client:
+        async with connected(root, environ) as client:
             await client.initialize(initializationOptions={"budget": {"tokensPerDay": 5000}})
             reply = await client.request("rolecall/usage", {})
     used = reply["result"]

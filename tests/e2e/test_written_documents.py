@@ -200,7 +200,7 @@ async def test_an_editor_with_a_box_is_asked_there(root: Path) -> None:
 
 
 async def test_a_document_of_ours_brings_no_folder_into_a_session_without_any(root: Path) -> None:
-    async with connected(root, environment(root.parent / "home"), reply_limit_s=20) as client:
+    async with connected(root, environment(root.parent / "home")) as client:
         await client.initialize()
 
         async def command(name: str, **arguments: object) -> Any:

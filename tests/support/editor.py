@@ -17,7 +17,7 @@ from pytest_lsp import make_test_lsp_client
 
 Encoding = types.PositionEncodingKind
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 60.0
 _ON_OFFER = types.DiagnosticSeverity.Information
 _STALE = types.DiagnosticSeverity.Hint
 

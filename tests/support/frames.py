@@ -14,8 +14,8 @@ from typing import Any
 from lsprotocol import converters, types
 
 SERVER = (sys.executable, "-I", "-m", "rolecall_server")
-REPLY_LIMIT_S = 2.0
-"""How long a server may think about a request that has a plain answer."""
+REPLY_LIMIT_S = 60.0
+"""Long enough for the slowest machine; no test waits for it when all is well."""
 
 _CONVERTER = converters.get_converter()
 

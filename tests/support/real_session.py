@@ -19,7 +19,7 @@ from rolecall_server.workspace import TextFile
 from support.frames import FrameClient, connected
 from support.traced_editor import Habits, Message, TracedEditor
 
-LIMIT_S = 30.0
+LIMIT_S = 60.0
 
 
 def impatient_server(answer_s: float, sync_s: float) -> Sequence[str]:

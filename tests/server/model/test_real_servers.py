@@ -186,9 +186,9 @@ FOUND = {
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_server_is_recognized_and_says_what_its_models_can_do(name: str) -> None:
     with ChatServer("ok", models=None, pages=pages(name)) as server:
-        found = await find_local_services([Place(name, server.base_url)], timeout_s=5)
+        found = await find_local_services([Place(name, server.base_url)], timeout_s=30)
         assert found == (LocalService(name, Endpoint(server.base_url), FOUND[name]),)
-        assert await describe_service(Endpoint(server.base_url), timeout_s=5) == found[0]
+        assert await describe_service(Endpoint(server.base_url), timeout_s=30) == found[0]
     assert not server.asked
 
 
@@ -197,7 +197,7 @@ async def test_no_server_is_taken_for_another(name: str) -> None:
     others = [other for other in SERVERS if other != name]
     for other in others:
         with ChatServer("ok", models=None, pages=pages(other)) as server:
-            assert await find_local_services([Place(name, server.base_url)], timeout_s=5) == ()
+            assert await find_local_services([Place(name, server.base_url)], timeout_s=30) == ()
 
 
 WEB = sends_body("<html>Welcome", content_type="text/html")
@@ -226,7 +226,7 @@ async def test_whatever_else_listens_there_is_no_model(what: str) -> None:
 async def test_a_huge_list_is_not_read_to_its_end() -> None:
     models = json.dumps({"data": [{"id": "m" * 1000, "owned_by": "vllm"}] * 10_000})
     with ChatServer("ok", models=None, pages={"/v1/models": sends_body(models)}) as server:
-        assert await find_local_services([Place("vLLM", server.base_url)], timeout_s=5) == ()
+        assert await find_local_services([Place("vLLM", server.base_url)], timeout_s=30) == ()
 
 
 async def test_nobody_there_is_soon_known() -> None:

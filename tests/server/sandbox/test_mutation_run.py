@@ -179,14 +179,14 @@ async def test_when_time_is_over_what_was_tried_is_told(
     import time
     from price import discount
     def test_above():
-        time.sleep(0.5)
+        time.sleep(1.5)
         assert discount(101) == 202
     """
     )
     workspace = workspace_of(slow)
     async with shadow_workspace(workspace, confinement) as shadow:
         assert isinstance(shadow, Shadow)
-        run = await run_mutants(shadow, python, "price.py", range(1, 5), timeout_s=4)
+        run = await run_mutants(shadow, python, "price.py", range(1, 5), timeout_s=9)
         assert isinstance(run, MutationRun)
         assert run.untried
         # What was laid over the workspace is still the text as it was.

@@ -152,7 +152,7 @@ async def test_a_timeout_kills_the_whole_process_tree(tmp_path: Path) -> None:
         print("both run", flush=True)
         time.sleep(600)
     """)
-    running = asyncio.ensure_future(run_python(code, tmp_path, timeout_s=5, PIDS=str(pids)))
+    running = asyncio.ensure_future(run_python(code, tmp_path, timeout_s=10, PIDS=str(pids)))
     end = await asyncio.wait_for(running, DEADLINE_S)
     assert end.timed_out
     assert end.output == "both run\n"
