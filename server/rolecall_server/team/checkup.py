@@ -217,8 +217,8 @@ async def _check_interpreter(around: Circumstances) -> Checked:
     if isinstance(answer, NotRun):
         return Checked("interpreter", "broken", answer.reason, answer.next_step, facts)
     version = ".".join(map(str, answer.version))
-    facts |= {"version": version, "modules": sorted(answer.modules)}
-    what = f"Python {version} at {found.path} ({found.source})"
+    facts |= {"path": str(answer.program), "version": version, "modules": sorted(answer.modules)}
+    what = f"Python {version} at {answer.program} ({found.source})"
     if "pytest" not in answer.modules:
         return Checked(
             "interpreter",
