@@ -313,7 +313,7 @@ class AnySession(RuleBasedStateMachine):
         for key in self._keys():
             state, is_in = self._state(key), key in landed
             if key in self.rejected and not is_in:
-                assert state is HunkState.REJECTED, key
+                assert state is HunkState.REJECTED or self._was_done_by_hand(key), key
             elif is_in and not self._was_touched(key):
                 assert state is HunkState.ACCEPTED, f"{key} is in the text, and {state}"
             elif not is_in and self._is_as_before(key):
@@ -482,6 +482,11 @@ class AnySession(RuleBasedStateMachine):
             return True
         text = self._text_of(key)
         return text is None or not any(_holds(text, piece) for piece in self.brought.get(key, ()) if piece.ids)
+
+    def _was_done_by_hand(self, key: Key) -> bool:
+        """Whether a hunk only takes lines out, and somebody did: no text can say who."""
+        text = self._text_of(key)
+        return not self._hunk(key).new_lines and text is not None and self.known[key, False].isdisjoint(text.ids)
 
     def _is_as_before(self, key: Key) -> bool:
         """Whether the lines that a hunk was made for stand where they stood, with their neighbours.
