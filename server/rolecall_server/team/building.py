@@ -116,7 +116,8 @@ def _tests_wanted(agenda: Agenda) -> str:
     if agenda.undone_tests:
         wanted.append(
             f"Tests of yours in {', '.join(agenda.undone_tests)} were rejected, and are not in the files any more; the "
-            "sprint review has the reasons. Write them again as the developer wants them, and no others."
+            "sprint review has the reasons, which hold where the design says otherwise. Write them again as the "
+            "developer wants them, and no others; what only they needed goes with them."
         )
     return " ".join(wanted)
 

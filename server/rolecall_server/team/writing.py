@@ -30,7 +30,7 @@ from rolecall_server.team.documents import (
 from rolecall_server.team.documents.code_links import unresolved
 from rolecall_server.team.documents.linking import check_links
 from rolecall_server.team.documents.understanding import front_pages
-from rolecall_server.team.edits import Edits
+from rolecall_server.team.edits import Edits, desk_with
 from rolecall_server.team.looking_up import IN_A_TEAM, looking_up
 from rolecall_server.team.opening import with_rules
 from rolecall_server.team.planning import is_short
@@ -66,7 +66,7 @@ async def write_document(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...
     desk.report("thinking", None)
     content_type: type[Content] = CONTENTS[Kind(kind)]
     without = _not_asked_for(step)
-    client = looking_up(desk, desk.client, IN_A_TEAM)
+    client = looking_up(_with_the_change(step, desk), desk.client, IN_A_TEAM)
     answer = await ask_for(client, messages, content_type, without=without)
     content = answer.value
     document = Document(id="new", author=step.role.title, content=content)
@@ -125,6 +125,12 @@ def why_unusable(content: Content) -> str:
             return f"the tasks {' → '.join(circle)} need each other in a circle."
         case _:
             return ""
+
+
+def _with_the_change(step: Step, desk: Desk) -> Desk:
+    """*desk* as it is with the change that a role reads: what it looks up has the lines that it was told."""
+    change = step.message("change")
+    return desk_with(desk, content_of(change, Edits)) if change is not None else desk
 
 
 def _opening(step: Step, desk: Desk, pool: Pool) -> tuple[ChatMessage, ...]:

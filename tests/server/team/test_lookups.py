@@ -67,6 +67,13 @@ async def test_what_a_role_looks_up_stands_in_its_conversation(tmp_path: Path) -
     assert "shop/cart.py" in talk[-1].text
 
 
+async def test_the_reviewer_looks_things_up_as_they_are_with_the_change(tmp_path: Path) -> None:
+    model = Curious(shop_speeches(), curious="Reviewer")
+    assert (await curious_run(tmp_path, model).go_on()).errors == ()
+    found = model.conversations[model.asked.index("Reviewer")][-1].text
+    assert "shop/receipt.py" in found, "the change brings it"
+
+
 @pytest.mark.parametrize("who", ["Architect", "Engineer T1"])
 async def test_looking_things_up_has_an_end(tmp_path: Path, who: str) -> None:
     model = Curious(shop_speeches(), curious=who, times=100)

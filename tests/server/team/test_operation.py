@@ -443,6 +443,7 @@ async def test_a_test_that_was_rejected_with_a_reason_is_written_again_and_nothi
     told = model.conversations[n_before][-1].text
     assert "adds test_tax_is_added to tests/test_tax.py (4 lines): Say in the name how much." in told
     assert "Tests of yours in tests/test_tax.py were rejected" in told
+    assert "Say in the name how much." in model.conversations[-1][-1].text, "the reviewer does not ask for it again"
     [change] = load_proposal(run.store, "p2").proposal.files
     assert change.path == "tests/test_tax.py"
     assert "test_a_tax_of_a_half_is_added" in "".join(change.hunks[0].new_lines)
