@@ -114,10 +114,11 @@ def _tests_wanted(agenda: Agenda) -> str:
     if agenda.tasks:
         wanted.append(f"Write the tests of sprint {agenda.sprint}: {', '.join(task.id for task in agenda.tasks)}.")
     if agenda.undone_tests:
+        no_others = "" if agenda.tasks else ", and no others"
         wanted.append(
             f"Tests of yours in {', '.join(agenda.undone_tests)} were rejected, and are not in the files any more; the "
             "sprint review has the reasons, which hold where the design says otherwise. Write them again as the "
-            "developer wants them, and no others; what only they needed goes with them."
+            f"developer wants them{no_others}; what only they needed goes with them."
         )
     return " ".join(wanted)
 
