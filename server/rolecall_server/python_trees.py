@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import threading
 import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
 
 _BUILDING = threading.RLock()
 
@@ -12,14 +14,10 @@ _BUILDING = threading.RLock()
 def parse_python(text: str) -> ast.Module:
     """The tree of *text*; warnings about it, as of an invalid escape, are not shown.
 
-    Threads that build trees count their depth together: where a garbage collection in the midst of one lets another
-    begin, CPython 3.11 fails the first with a SystemError.
-
     Raises: SyntaxError, ValueError, RecursionError or MemoryError, as ast.parse does.
     """
-    with _BUILDING, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return ast.parse(text)  # noqa: TID251
+    with _alone_and_silent():
+        return ast.parse(text)  # noqa: TID251 - here it is
 
 
 def parse_expression(source: str) -> ast.expr:
@@ -27,6 +25,17 @@ def parse_expression(source: str) -> ast.expr:
 
     Raises: as parse_python.
     """
+    with _alone_and_silent():
+        return ast.parse(source, mode="eval").body  # noqa: TID251 - here it is
+
+
+@contextmanager
+def _alone_and_silent() -> Generator[None]:
+    """Nobody else builds a tree meanwhile.
+
+    Threads that build trees count their depth together: where a garbage collection in the midst of one lets another
+    begin, CPython 3.11 fails the first with a SystemError.
+    """
     with _BUILDING, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(source, mode="eval").body  # noqa: TID251
+        yield

@@ -178,8 +178,11 @@ async def _ask(interpreter: Interpreter) -> Capabilities | NotRun:
 
 
 def _is_script(program: Path) -> bool:
-    with program.open("rb") as text:
-        return text.read(2) == b"#!"
+    try:
+        with program.open("rb") as text:
+            return text.read(2) == b"#!"
+    except OSError:  # what may only be started is no script
+        return False
 
 
 def _read_answer(said: dict[str, Any], program: Path) -> Capabilities:
