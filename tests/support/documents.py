@@ -55,6 +55,7 @@ SNIPPETS = (
     "<!--", "<script>", "[ ]", "`a::b` (R1): x", "(R1):", "**bold:**", ": ", "::", "%%", "#35;", "#", ";", "\"", "{",
     "}", "~", "<b>", "end", "note", "é", "日本語", "🙂", "\u200b", "\u202e", "ﬂ°°35¶ß", "  indented", "    code",
     "\t", "", "R1", "T2", "—", "a" * 90, "> quoted", "- - deep", "&amp;", "$", "*", "_x_", "classDiagram", "-->", "0.5",
+    "two  spaces", "a\tb", "\u3000",
 )  # fmt: skip
 """What Markdown and Mermaid could take for something else."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from typing import Annotated, Any, TypeVar
@@ -9,6 +10,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 from pydantic.json_schema import SkipJsonSchema
 
+_LINE_END = re.compile(r"\s*[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]\s*")
 _NEW_LINES = dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n")
 
 
@@ -27,8 +29,11 @@ class Row(Value):
 
 
 def one_line(value: Any) -> Any:
-    """*value* with every run of white space as one space and without control characters, if it is a string."""
-    return " ".join(_printable(" ".join(value.split())).split()) if isinstance(value, str) else value
+    """Return *value* on one line, without control characters and white space around it, if it is a string.
+
+    Spaces within a line are kept: an expected output may hold two.
+    """
+    return _printable(_LINE_END.sub(" ", value)).strip() if isinstance(value, str) else value
 
 
 def tidy(value: Any) -> Any:
@@ -65,7 +70,7 @@ def bare(value: Any) -> Any:
 
 def _fits_a_code_span(value: str) -> str:
     if not value or "`" in value or value != one_line(value):
-        raise ValueError("a name in code has no backtick, no line end and no run of spaces, and is not empty")
+        raise ValueError("a name in code has no backtick, no line end and no space around it, and is not empty")
     return value
 
 

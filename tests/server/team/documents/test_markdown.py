@@ -157,6 +157,13 @@ def test_code_in_a_requirement_may_hold_what_looks_like_a_heading():
     assert len(with_code.requirements) == 2
 
 
+def test_spaces_within_a_line_are_kept():
+    text = REQUIREMENTS.replace("Two items make three lines.", "row(1) == 'a   1', with three  spaces.")
+    first = requirements(text).requirements[0]
+    assert first.consequence == "row(1) == 'a   1', with three  spaces."
+    assert "'a   1', with three  spaces." in render(Document(id="d1", author="x", content=requirements(text)))
+
+
 def test_a_question_has_a_place_for_the_answer():
     question = Question(id="Q1", title="Which?", options=("One", "Two"), recommended="One")
     text = render(
