@@ -1,4 +1,4 @@
-"""What a run teaches its roles: what the developer turned down, changed or had made anew, in the developer's words.
+"""What a run teaches its roles: why the developer turned something down or had it made anew, in the developer's words.
 
 Once all that a run proposed is decided, each role with something to learn hands it over, as a document; the rules in it
 are proposed as lines of that role's house rules. Code writes them: the reasons are the developer's own, and no model
@@ -7,10 +7,8 @@ could say them better. They are told to a role once the developer has accepted t
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from rolecall_analysis.retrieval.committed import committed_text
 from rolecall_server.context.house_rules import RULES_OF_ROLES, rules_path
@@ -20,7 +18,6 @@ from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.proposal import FileChange, HunkState, Proposal
 from rolecall_server.review.rendering import describe_hunk
 from rolecall_server.review.shelf import (
-    PROPOSAL_JSON,
     Reviewed,
     load_accepted,
     load_proposal,
@@ -29,21 +26,17 @@ from rolecall_server.review.shelf import (
     save_proposal,
 )
 from rolecall_server.store import Store
-from rolecall_server.store.messages import MessageRow
 from rolecall_server.team.documents import Handover, Kind, RuleProposal
 from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.edits import Edits
-from rolecall_server.team.pool import DEVELOPER, TEAM, Pool, as_draft, content_of, load_pool, publish
+from rolecall_server.team.pool import TEAM, Pool, as_draft, content_of, load_pool, publish
 from rolecall_server.team.request import title_of
-from rolecall_server.team.telling import document_in, render_content
 from rolecall_server.workspace import Workspace, file_exists, read_text_or_none
 
 MAX_RULES = 8
 """So many rules of a role come out of one run, the latest."""
-_MAX_WORDS = 300
-_MAX_LINE = 120
-_ANSWER = "- **Answer:**"
-"""A line of a question in requirements, which is for the developer to fill."""
+MAX_RULE_CHARACTERS = 1000
+"""A longer reason makes no rule: cut, it might say the opposite."""
 _TEAM_TITLE = "The team"
 _BEGINNING = (
     "# Rules for the {title}\n\nWhat was said when its work was turned down or changed; it reads this first.\n\n"
@@ -103,11 +96,11 @@ def is_handover(proposal: Proposal) -> bool:
 
 
 def lessons_of(store: Store, pool: Pool, proposals: Iterable[Reviewed]) -> list[Lesson]:
-    """What the developer said of what a run wrote, by decisions on hunks and by edits of documents, in order."""
-    found = [*_of_documents(pool)]
-    for reviewed in proposals:
-        found += _of_hunks(store, pool, reviewed)
-    return found
+    """Return what the developer said of the hunks that a run proposed, in order.
+
+    Only reasons teach, each of them whole. What was edited without a word may mean anything.
+    """
+    return [lesson for reviewed in proposals for lesson in _of_hunks(store, pool, reviewed)]
 
 
 def accepted_rules(store: Store, workspace: Workspace, role: str) -> str:
@@ -130,15 +123,12 @@ def accepted_rules(store: Store, workspace: Workspace, role: str) -> str:
 def _of_hunks(store: Store, pool: Pool, reviewed: Reviewed) -> Iterator[Lesson]:
     proposal = reviewed.proposal
     by_developer = _decided_by_developer(store, proposal.id)
-    as_proposed = {hunk.id: hunk for _, hunk in PROPOSAL_JSON.validate_json(store.proposal(proposal.id)).hunks()}
     for change, hunk in proposal.hunks():
-        state, reason = reviewed.states[hunk.id], reviewed.reasons.get(hunk.id, "")
-        rule = ""
-        if state is HunkState.REJECTED:
-            rule = reason if hunk.id in by_developer else _asked_anew(store, reason)
-        elif state is HunkState.ACCEPTED and hunk.id in reviewed.edited:
-            rule = _rather(as_proposed[hunk.id].new_lines, hunk.new_lines)
-        if rule := one_line(rule)[:_MAX_WORDS]:
+        if reviewed.states[hunk.id] is not HunkState.REJECTED:
+            continue
+        reason = reviewed.reasons.get(hunk.id, "")
+        rule = one_line(reason if hunk.id in by_developer else _asked_anew(store, reason))
+        if rule and len(rule) <= MAX_RULE_CHARACTERS:
             yield Lesson(_author(pool, change), rule, f"{proposal.id}/{hunk.id} {describe_hunk(change, hunk)}")
 
 
@@ -161,40 +151,6 @@ def _asked_anew(store: Store, reason: str) -> str:
     if not reason.endswith("took its place.") or not successor[1:].isdigit():
         return ""
     return store.run(load_proposal(store, successor).proposal.run_id).brief
-
-
-def _of_documents(pool: Pool) -> Iterator[Lesson]:
-    """What the developer changed in documents, each version beside the one before it."""
-    by_document: dict[str, list[MessageRow]] = {}
-    for message in pool.messages:
-        if message.document_id:
-            by_document.setdefault(message.document_id, []).append(message)
-    for versions in by_document.values():
-        author = versions[0].sender
-        for before, after in pairwise(versions):
-            if after.sender != DEVELOPER or author == DEVELOPER:
-                continue
-            texts = [render_content(document_in(one)).splitlines() for one in (before, after)]
-            if rule := _rather(*texts):
-                yield Lesson(author, rule[:_MAX_WORDS], f"{after.document_id} v{after.version}, the {after.kind}")
-
-
-def _rather(before: Sequence[str], after: Sequence[str]) -> str:
-    """``Rather than `a` the developer wrote `b`.``, of the first lines that differ; empty where none does."""
-    told = (line for line in difflib.ndiff([*before], [*after]) if line[:2] in ("- ", "+ ") and line[2:].strip())
-    changes = [line for line in told if not line[2:].startswith(_ANSWER)]
-    gone = next((line[2:] for line in changes if line[0] == "-"), "")
-    come = next((line[2:] for line in changes if line[0] == "+"), "")
-    if not changes:
-        return ""
-    if not gone:
-        return f"The developer added {_quoted(come)}."
-    return f"Rather than {_quoted(gone)} the developer wrote {_quoted(come) if come else 'nothing'}."
-
-
-def _quoted(line: str) -> str:
-    text = one_line(line).replace("`", "'")
-    return f"`{text if len(text) <= _MAX_LINE else text[: _MAX_LINE - 1] + '…'}`"
 
 
 def _author(pool: Pool, change: FileChange) -> str:
@@ -251,7 +207,7 @@ def _offer(store: Store, workspace: Workspace, last: Proposal, lessons: Sequence
         run_id=run_id,
         role=_TEAM_TITLE,
         title=f"What the team learned in {run_id}",
-        rationale="Your reasons and changes in this run, as rules that these roles read before they work.",
+        rationale="Your reasons in this run, as rules that these roles read before they work.",
         origin=last.origin,
         files=changes_of(workspace, texts, {}),
         evidence=Evidence(ran=False, reason="Rules are no code."),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,9 +10,11 @@ from rolecall_server.review.proposal import HunkState
 from rolecall_server.review.rendering import describe_hunk
 from rolecall_server.review.shelf import Reviewed, load_all
 from rolecall_server.store import Store
+from rolecall_server.team.documents.values import one_line
 
 MAX_REJECTIONS = 8
-MAX_REASON_CHARACTERS = 300
+MAX_REASON_CHARACTERS = 2000
+_SENTENCE_END = re.compile(r"[.!?](?=\s)")
 
 
 def earlier_rejections(store: Store, root: Path, role: str, path: str) -> tuple[str, ...]:
@@ -32,7 +35,15 @@ def _rejected(store: Store, reviewed: Reviewed, path: str) -> Iterator[str]:
     acts = {row.hunk_id: row.act_id for row in store.decisions(reviewed.proposal.id)}
     for change, hunk in reviewed.proposal.hunks():
         concerns = path in (reviewed.proposal.origin, change.path, change.renamed_to)
-        reason = " ".join(reviewed.reasons.get(hunk.id, "").split())[:MAX_REASON_CHARACTERS]
+        reason = _whole_sentences(one_line(reviewed.reasons.get(hunk.id, "")))
         by_developer = reviewed.states[hunk.id] is HunkState.REJECTED and acts.get(hunk.id) is not None
         if concerns and by_developer and reason:
             yield f"- {describe_hunk(change, hunk)}: {reason}"
+
+
+def _whole_sentences(reason: str) -> str:
+    """Return *reason*, or those of its sentences that fit; half a sentence may say the opposite."""
+    if len(reason) <= MAX_REASON_CHARACTERS:
+        return reason
+    ends = [found.end() for found in _SENTENCE_END.finditer(reason, 0, MAX_REASON_CHARACTERS + 1)]
+    return reason[: ends[-1]] if ends else ""

@@ -10,7 +10,7 @@ from rolecall_server.review.anchor import text_with
 from rolecall_server.review.proposal import HunkState
 from rolecall_server.review.shelf import Reviewed, decide, edit_hunk, load_proposal
 from rolecall_server.team.documents import Handover, Kind, render
-from rolecall_server.team.learning import accepted_rules, hand_over, waiting_handover
+from rolecall_server.team.learning import MAX_RULE_CHARACTERS, accepted_rules, hand_over, waiting_handover
 from rolecall_server.team.pool import content_of
 from rolecall_server.team.reworking import edit_document
 from rolecall_server.team.telling import document_in
@@ -94,28 +94,29 @@ async def test_what_was_accepted_or_rejected_without_a_word_teaches_nothing(tmp_
     assert settle(run, "p1", h1="") == ()
 
 
-async def test_the_developers_own_text_is_set_beside_what_was_proposed(tmp_path: Path) -> None:
-    run = await proposed(tmp_path)
-    reviewed = load_proposal(run.store, "p1")
-    text = 'def total(items, tax=0):\n    """The sum of the prices, with tax."""\n    return round(sum(items))\n'
-    edit_hunk(run.store, reviewed, "h1", text, run.store.add_act(run.root, "edit"))
-    settle(run, "p1")
-    (line,) = lines_for(run, "p2", ENGINEER)
-    assert line.startswith(
-        "- Rather than `return sum(items) * (1 + tax)` the developer wrote `return round(sum(items))`. (p1/h1 "
-    )
-
-
-async def test_an_edited_document_teaches_its_author(tmp_path: Path) -> None:
+async def test_what_was_edited_without_a_word_teaches_nothing(tmp_path: Path) -> None:
     run = await proposed(tmp_path)
     design = run.pool.latest(Kind.DESIGN)
     assert design is not None
     text = render(document_in(design)).replace("A keyword argument", "An optional argument")
     edit_document(run.store, run.run_id, "design", text)
-    settle(run, "p1")
-    (line,) = lines_for(run, "p2", rules_path("architect"))
-    assert "A keyword argument of 'total'" in line
-    assert "the developer wrote `An optional argument of 'total'" in line
+    reviewed = load_proposal(run.store, "p1")
+    body = 'def total(items, tax=0):\n    """The sum of the prices, with tax."""\n    return round(sum(items))\n'
+    edit_hunk(run.store, reviewed, "h1", body, run.store.add_act(run.root, "edit"))
+    assert settle(run, "p1") == ()
+
+
+async def test_a_rule_is_the_whole_reason_however_long_its_sentences(tmp_path: Path) -> None:
+    run = await proposed(tmp_path)
+    reason = f"Round the tax {'and so on ' * 60}only where the shop  is in Japan; elsewhere do not."
+    settle(run, "p1", h1=reason)
+    (line,) = lines_for(run, "p2", ENGINEER)
+    assert line.startswith(f"- {reason} (p1/h1 ")
+
+
+async def test_a_reason_that_is_too_long_for_a_rule_is_left_out_rather_than_cut(tmp_path: Path) -> None:
+    run = await proposed(tmp_path)
+    assert settle(run, "p1", h1=f"Round the tax. {'x' * MAX_RULE_CHARACTERS}") == ()
 
 
 async def test_asked_again_it_offers_nothing_twice(tmp_path: Path) -> None:
