@@ -296,7 +296,8 @@ def _may_change(desk: Desk, edits: Edits, *, tests: bool) -> Callable[[str], str
 
 def _documents_of(step: Step) -> list[MessageRow]:
     """What the change is to be measured by."""
-    return [message for message in step.read if message.kind in (Kind.REQUIREMENTS, Kind.DESIGN, Kind.TASK_LIST)]
+    measures = (Kind.REQUIREMENTS, "answers", Kind.DESIGN, Kind.TASK_LIST)
+    return [message for message in step.read if message.kind in measures]
 
 
 def _review_opening(step: Step, desk: Desk, edits: Edits, findings: tuple[Finding, ...]) -> tuple[ChatMessage, ...]:

@@ -191,10 +191,11 @@ def _users_of(change: MessageRow, desk: Desk) -> str:
 
 
 async def ask_questions(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
-    """What the developer answers to the questions that the requirements leave open; silence keeps the recommendation.
+    """Publish what the developer answers to the questions that the requirements leave open.
 
-    Where an answer is not the recommended one the requirements were written on another assumption: that is published
-    as a correction, which their author heeds.
+    Choosing what is recommended is an answer; silence keeps the recommendation, and says so. Where an answer is not
+    the recommended one the requirements were written on another assumption: that is published as a correction, which
+    their author heeds; so is an answer that takes an earlier correction back.
     """
     requirements = step.message(Kind.REQUIREMENTS)
     assert requirements is not None
@@ -207,13 +208,14 @@ async def ask_questions(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]
         if question.answer or question.title not in answers:  # what is written into the document goes before all else
             answers[question.title] = _answer(question, question.answer or given.get(question.id, ""))
     drafts = [as_draft("answers", {"answers": list(answers.values())})]
-    if deviating := [answer for answer in answers.values() if answer["answer"] != answer["recommended"]]:
-        drafts.append(as_draft("correction", {"answers": deviating}))
+    told = _answers_before(pool, "correction")
+    if corrected := [one for one in answers.values() if one["answer"] != one["recommended"] or one["question"] in told]:
+        drafts.append(as_draft("correction", {"answers": corrected}))
     return tuple(drafts)
 
 
-def _answers_before(pool: Pool) -> dict[str, dict[str, str]]:
-    message = pool.latest("answers")
+def _answers_before(pool: Pool, kind: str = "answers") -> dict[str, dict[str, str]]:
+    message = pool.latest(kind)
     return {one["question"]: one for one in body_of(message)["answers"]} if message else {}
 
 

@@ -340,6 +340,42 @@ async def test_an_answer_that_was_not_recommended_goes_back_to_the_product_manag
     assert model.asked.count("Architect") == 1, "nobody designs while the requirements are being written anew"
 
 
+async def test_choosing_what_is_recommended_is_an_answer_that_every_reader_hears(tmp_path: Path) -> None:
+    async def answer(questions: Sequence[Question]) -> Mapping[str, str]:
+        return {question.id: question.recommended for question in questions}
+
+    model = TeamModel(shop_speeches(Product_Manager=fenced(OPEN)))
+    run = team_run(tmp_path, model, ask=answer).begin(BRIEF)
+    assert (await run.go_on()).errors == ()
+    readers = [who for who in dict.fromkeys(model.asked) if who != "Product Manager"]
+    assert len(readers) == 6
+    for who in readers:
+        assert "Is the tax in the price?\n  no (the developer)" in model.told(who), who
+
+
+async def test_an_answer_taken_back_to_what_is_recommended_is_told_to_who_heeded_the_other(tmp_path: Path) -> None:
+    async def answer(questions: Sequence[Question]) -> Mapping[str, str]:
+        return {"Q1": "yes"}
+
+    model = TeamModel(shop_speeches(Product_Manager=fenced(OPEN)))
+    run = team_run(tmp_path, model, ask=answer).begin(BRIEF, ["product_manager"])
+    assert (await run.go_on()).errors == ()
+    written = run.pool.latest(Kind.REQUIREMENTS)
+    assert written is not None
+    page = render(document_in(written)).replace("- **Answer:**", "- **Answer:** no")
+    edit_document(run.store, run.run_id, "requirements", page)
+    assert (await run.go_on()).errors == ()
+    last = model.conversations[-1]
+    assert "Is the tax in the price?\n  no (the developer)" in last[1].text
+    assert "yes (the developer)" not in last[1].text
+
+
+async def test_the_project_manager_is_shown_the_brief(tmp_path: Path) -> None:
+    model = TeamModel(shop_speeches())
+    await team_run(tmp_path, model).begin(BRIEF).go_on()
+    assert f"# The brief\n\n{BRIEF}" in model.told("Project Manager")
+
+
 # Sprints
 
 
