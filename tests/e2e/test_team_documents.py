@@ -112,11 +112,16 @@ class Desk:
     ids: dict[str, str]
     paths: dict[str, Path]
 
-    def at(self, name: str, found: str, *, nth: int = 0) -> dict[str, Any]:
-        """The document and the place in it where *found* stands, for the *nth* time."""
+    def at(self, name: str, found: str) -> dict[str, Any]:
+        """Return the document and the first place below its head where *found* stands.
+
+        The head holds the time of writing, in which an id such as T2 can be seen from 20:00 on.
+        """
         lines = self.editor.text(str(self.paths[name])).split("\n")
-        places = [types.Position(n, line.index(found) + 1) for n, line in enumerate(lines) if found in line]
-        return {"text_document": types.TextDocumentIdentifier(self.paths[name].as_uri()), "position": places[nth]}
+        below = lines.index("---", 1)
+        line = next(number for number, line in enumerate(lines) if number > below and found in line)
+        place = types.Position(line, lines[line].index(found) + 1)
+        return {"text_document": types.TextDocumentIdentifier(self.paths[name].as_uri()), "position": place}
 
     def lines(self, found: Any) -> list[tuple[str, str]]:
         """The file and the line of each location."""
