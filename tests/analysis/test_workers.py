@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from rolecall_analysis import Index, Workers, WorkersClosed, definitions_in
+from support.patience import PATIENCE_S
 from support.trees import write_modules
 
 N_FILES = 400
@@ -43,7 +44,7 @@ def workers(make_workers: MakeWorkers) -> Workers:
     return make_workers()
 
 
-def until(condition: Callable[[], object], timeout_s: float = 30.0) -> None:
+def until(condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
     end = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < end, "it did not happen in time"
@@ -224,7 +225,7 @@ def test_closing_ends_the_processes_at_once_and_the_scan_with_them(tmp_path: Pat
     thread.start()
     until(lambda: running)
     workers.close()
-    thread.join(10)
+    thread.join(PATIENCE_S)
     assert ended == ["closed"]
     assert all(map(is_gone, running))
     with pytest.raises(WorkersClosed):

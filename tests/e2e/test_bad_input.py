@@ -17,6 +17,7 @@ from rolecall_server.store import open_store
 from support.chat_server import ChatServer, Script, Turn, breaks_off, fails, says
 from support.editor import Editor, editing, until, value_of
 from support.edits import block
+from support.patience import PATIENCE_S
 from support.workspaces import FILES, GOOD_TESTS, contents, environment, write_workspace
 
 ADD_NOTHING = block("shop/price.py", "    return sum(items)\n", "    return sum(items, 0)\n")
@@ -381,7 +382,7 @@ async def test_commands_with_wrong_arguments_say_what_is_wrong_once(root: Path) 
                 for each in arguments
             ]
             params = types.ExecuteCommandParams(command, filled)
-            reply = await asyncio.wait_for(editor.client.workspace_execute_command_async(params), 30)
+            reply = await asyncio.wait_for(editor.client.workspace_execute_command_async(params), PATIENCE_S)
             assert value_of(reply, "error") == error, (command, arguments)
             assert editor.messages == [f"Rolecall: {value_of(reply, 'message')}"], (command, arguments)
         assert "p1/h1" in editor.hunks("shop/price.py"), "none of them decided anything"

@@ -16,6 +16,7 @@ import pytest
 
 from support.chat_server import ChatServer, Script, fails, hangs, says, stalls_after
 from support.edits import block
+from support.patience import PATIENCE_S
 from support.terminal import in_terminal
 from support.workspaces import FILES, GOOD_TESTS, contents, environment, write_workspace
 
@@ -64,7 +65,7 @@ def rolecall(
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
     assert "Traceback" not in ended.stderr, ended.stderr
     assert not list((root.parent / "temporary").iterdir()), "it cleans up after itself"
@@ -465,7 +466,7 @@ def test_ctrl_c_in_the_middle_of_a_model_call_leaves_nothing_behind(root: Path, 
         assert terminal.wait_for_end() == 130
         assert "Cancelled; nothing was written." in terminal.shown
         assert "Traceback" not in terminal.shown
-        assert chat.disconnected.wait(10)
+        assert chat.disconnected.wait(PATIENCE_S)
     assert not list(temporary.iterdir())
     assert contents(root) == before
 
@@ -482,9 +483,9 @@ def test_a_kill_cleans_up_as_ctrl_c_does(
     with ChatServer(stalls_after("I will ")) as chat:
         command = [*prefix, *ROLECALL, "tests", "shop/price.py"]
         with subprocess.Popen(command, cwd=root, env=variables(root, chat.base_url), stderr=subprocess.PIPE) as process:
-            chat.wait_until_asked(timeout_s=30)
+            chat.wait_until_asked()
             process.send_signal(number)
-            assert process.wait(30) == 130
+            assert process.wait(PATIENCE_S) == 130
     assert not list(temporary.iterdir())
 
 

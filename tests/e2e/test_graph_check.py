@@ -13,6 +13,7 @@ import pytest
 
 from support.chat_server import ChatServer
 from support.edits import block
+from support.patience import PATIENCE_S
 from support.workspaces import FILES, environment, write_workspace
 
 
@@ -42,7 +43,7 @@ def implement(root: Path, replies: Sequence[str]) -> tuple[dict[str, Any], list[
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
         assert ended.stdout, ended.stderr
         return json.loads(ended.stdout), [request["messages"][-1]["content"] for request in chat.asked]

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 import pytest
 
+from support.patience import PATIENCE_S
 from support.terminal import in_terminal
 from support.workspaces import environment, write_workspace
 
@@ -34,7 +35,7 @@ def rolecall(root: Path, *arguments: str | Path, asked: str = "") -> subprocess.
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert "Traceback" not in ended.stderr, ended.stderr
     assert "\x1b" not in ended.stdout + ended.stderr, "no colours where no terminal is"
@@ -130,7 +131,7 @@ def test_a_reader_that_has_seen_enough_is_no_error(root: Path) -> None:
         program.stdout.readline()
         program.stdout.close()
         assert program.stderr.read() == b""
-        assert program.wait(60) == 1
+        assert program.wait(PATIENCE_S) == 1
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGINT") or os.name == "nt", reason="a POSIX terminal is needed")
@@ -153,7 +154,7 @@ def shown_in_browser(chromium: str, page: Path, address: str, profile: Path) -> 
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     panel = dumped.stdout.partition('<aside id="detail"')[2].partition("</aside>")[0].partition(">")[2]
     return html.unescape(re.sub(r"<[^>]*>", " ", panel))

@@ -13,6 +13,7 @@ from lsprotocol import types
 from support.chat_server import ChatServer
 from support.editor import Editor, editing, until
 from support.edits import block
+from support.patience import PATIENCE_S
 from support.workspaces import FILES, contents, environment, write_workspace
 
 MODULES = [
@@ -101,9 +102,11 @@ async def test_the_server_starts_and_works_in_a_hostile_folder_without_running_a
 def test_the_traps_of_that_folder_are_armed(root: Path, marker: Path) -> None:
     shutil.rmtree(root / "encodings")  # with it no careless Python starts at all
     careless = [sys.executable, "-m", "rolecall_server", "--version"]
-    subprocess.run(careless, cwd=root, env=environ_in(root), capture_output=True, timeout=30, check=False)
+    subprocess.run(careless, cwd=root, env=environ_in(root), capture_output=True, timeout=PATIENCE_S, check=False)
     assert {Path(line).name for line in marker.read_text().splitlines()} >= {"sitecustomize.py", "__main__.py"}
-    subprocess.run(["git", "status"], cwd=root, env=environ_in(root), capture_output=True, timeout=30, check=False)
+    subprocess.run(
+        ["git", "status"], cwd=root, env=environ_in(root), capture_output=True, timeout=PATIENCE_S, check=False
+    )
     assert str(root / "git") in marker.read_text() or "./git" in marker.read_text()
 
 

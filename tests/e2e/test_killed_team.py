@@ -19,6 +19,7 @@ import pytest
 from rolecall_server.model import ChatMessage
 from rolecall_server.team.pool import Pool, load_pool
 from support.chat_server import ChatServer, Turn, hangs
+from support.patience import PATIENCE_S
 from support.proposals import store_of
 from support.shop_team import BRIEF, shop_speeches
 from support.team_model import who_is_asked
@@ -72,7 +73,7 @@ class Office:
         self.process = subprocess.Popen(
             [sys.executable, *command], cwd=root, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE_S)
 
     def said(self) -> dict[tuple[str, str], str]:
         """What each document of the run says now."""

@@ -182,7 +182,7 @@ async def test_the_server_goes_when_its_input_is_closed_even_in_the_middle_of_a_
             await start_tests(client, root)
             await asyncio.to_thread(chat.wait_until_asked)
             client.close_input()
-            assert await client.exit_code(5) == 1
+            assert await client.exit_code() == 1
 
 
 async def test_the_server_goes_when_the_editor_is_gone_though_its_input_stays_open(
@@ -193,14 +193,14 @@ async def test_the_server_goes_when_the_editor_is_gone_though_its_input_stays_op
         await client.initialize(processId=parent.pid)
         assert await titles(client, "untitled:Untitled-1") == []
         parent.communicate(b"\n")
-        assert await client.exit_code(4) == 1
+        assert await client.exit_code() == 1
 
 
 async def test_an_editor_that_ended_and_was_not_waited_for_is_gone_too(root: Path, environ: dict[str, str]) -> None:
     parent = subprocess.Popen([sys.executable, "-c", ""])
     async with connected(root, environ) as client:
         await client.initialize(processId=parent.pid)
-        assert await client.exit_code(4) == 1
+        assert await client.exit_code() == 1
     parent.wait()
 
 

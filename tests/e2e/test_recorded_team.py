@@ -20,7 +20,7 @@ from support.terminal import in_terminal
 from support.workspaces import contents, environment
 
 RECORDINGS = Path(__file__).parent / "team_recordings"
-PATIENCE_S = 600.0
+RUN_PATIENCE_S = 1800.0
 """A library's tests are run several times in between, each time by a Python that is traced."""
 QUESTION = "A number, words of your own, or Enter: "
 
@@ -81,9 +81,9 @@ def test_a_brief_becomes_an_accepted_change_whose_tests_pass(run: Recorded, tmp_
     command = [sys.executable, "-I", "-m", "rolecall_server", "run", brief, "--roles", "all"]
     with in_terminal(command, root, environ, columns=200) as terminal:
         for answer in run.answers:
-            terminal.wait_for(QUESTION, PATIENCE_S)
+            terminal.wait_for(QUESTION, RUN_PATIENCE_S)
             terminal.type(f"{answer}\n")
-        terminal.wait_for("Accept it? ", PATIENCE_S)
+        terminal.wait_for("Accept it? ", RUN_PATIENCE_S)
         terminal.type("a\n")
         assert terminal.wait_for_end() == 0, terminal.shown
     after = contents(root)
@@ -108,7 +108,7 @@ def passed(root: Path, environ: dict[str, str]) -> int:
         capture_output=True,
         text=True,
         check=False,
-        timeout=PATIENCE_S,
+        timeout=RUN_PATIENCE_S,
     )
     assert ended.returncode == 0, ended.stdout
     return int(ended.stdout.strip().rpartition("\n")[2].partition(" passed")[0])

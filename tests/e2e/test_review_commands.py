@@ -15,6 +15,7 @@ import pytest
 
 from rolecall_server.review.evidence import Evidence, Failure, Tally
 from rolecall_server.review.shelf import Reviewed, load_proposal
+from support.patience import PATIENCE_S
 from support.proposals import propose, store_of
 from support.terminal import in_terminal
 from support.workspaces import FILES, contents, environment, write_workspace
@@ -69,7 +70,7 @@ def rolecall(root: Path, *arguments: str | Path, cwd: Path | None = None) -> sub
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert "Traceback" not in ended.stderr, ended.stderr
     return ended

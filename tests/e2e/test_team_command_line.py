@@ -14,6 +14,7 @@ import pytest
 from rolecall_server.model import ChatMessage
 from support.chat_server import ChatServer
 from support.edits import block
+from support.patience import PATIENCE_S
 from support.shop_team import BRIEF, REQUIREMENTS, TASKS, TAX, shop_speeches
 from support.team_model import fenced, who_is_asked
 from support.terminal import in_terminal
@@ -50,7 +51,7 @@ def rolecall(root: Path, *commands: Sequence[str], **others: Any) -> tuple[subpr
                 capture_output=True,
                 text=True,
                 check=False,
-                timeout=90,
+                timeout=PATIENCE_S,
             )
             assert "Traceback" not in ended.stderr, ended.stderr
     return ended, asked

@@ -15,6 +15,7 @@ from support.chat_server import ChatServer, Script, calls_tools, says
 from support.editor import capabilities, editing, rich_capabilities, until, value_of
 from support.edits import block
 from support.frames import connected
+from support.patience import PATIENCE_S
 from support.terminal import in_terminal
 from support.workspaces import environment, write_workspace
 
@@ -116,7 +117,7 @@ def rolecall(root: Path, script: Script, *arguments: str) -> subprocess.Complete
             capture_output=True,
             text=True,
             check=False,
-            timeout=60,
+            timeout=PATIENCE_S,
         )
     assert "Traceback" not in ended.stderr, ended.stderr
     return ended

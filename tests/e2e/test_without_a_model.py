@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from support.editor import editing, until
+from support.patience import PATIENCE_S
 from support.workspaces import FILES, contents, environment, write_workspace
 
 ROLECALL = (sys.executable, "-I", "-m", "rolecall_server")
@@ -31,7 +32,7 @@ def rolecall(root: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         capture_output=True,
         text=True,
         check=False,
-        timeout=120,
+        timeout=PATIENCE_S,
     )
     assert "Traceback" not in ended.stderr, ended.stderr
     return ended

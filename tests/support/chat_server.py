@@ -22,8 +22,10 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
+from support.patience import PATIENCE_S
+
 MODEL = "scripted-model"
-CONDUCT_LIMIT_S = 60.0
+CONDUCT_LIMIT_S = PATIENCE_S
 """However long a reply is meant to hang, the server is not held longer than that."""
 
 
@@ -384,7 +386,7 @@ class ChatServer:
         """The bodies of the chat requests, in order."""
         return [request.body for request in self.requests if request.path.endswith("/chat/completions")]
 
-    def wait_until_asked(self, n_requests: int = 1, timeout_s: float = 10.0) -> None:
+    def wait_until_asked(self, n_requests: int = 1, timeout_s: float = PATIENCE_S) -> None:
         """Wait for that many chat requests; for tests that act in the middle of one."""
         end = time.monotonic() + timeout_s
         while len(self.asked) < n_requests:

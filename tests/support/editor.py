@@ -15,9 +15,10 @@ import psutil
 from lsprotocol import types
 from pytest_lsp import make_test_lsp_client
 
+from support.patience import PATIENCE_S
+
 Encoding = types.PositionEncodingKind
 
-TIMEOUT_S = 60.0
 _ON_OFFER = types.DiagnosticSeverity.Information
 _STALE = types.DiagnosticSeverity.Hint
 
@@ -179,7 +180,7 @@ class Editor:
     async def execute(self, command: str, **arguments: Any) -> Any:
         """Execute a command; its reply as plain values."""
         params = types.ExecuteCommandParams(command, [arguments])
-        return await asyncio.wait_for(self.client.workspace_execute_command_async(params), TIMEOUT_S)
+        return await asyncio.wait_for(self.client.workspace_execute_command_async(params), PATIENCE_S)
 
     async def run(self, command: str, **arguments: Any) -> dict[str, Any]:
         """Give a role something to do and wait for its end."""
@@ -378,7 +379,7 @@ def value_of(reply: Any, name: str) -> Any:
     return reply.get(name) if isinstance(reply, dict) else getattr(reply, name, None)
 
 
-async def until(condition: Callable[[], object], timeout_s: float = TIMEOUT_S) -> None:
+async def until(condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
     """Wait until *condition* holds."""
     end = asyncio.get_running_loop().time() + timeout_s
     while not condition():

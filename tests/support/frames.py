@@ -13,9 +13,9 @@ from typing import Any
 
 from lsprotocol import converters, types
 
+from support.patience import PATIENCE_S
+
 SERVER = (sys.executable, "-I", "-m", "rolecall_server")
-REPLY_LIMIT_S = 60.0
-"""Long enough for the slowest machine; no test waits for it when all is well."""
 
 _CONVERTER = converters.get_converter()
 
@@ -23,9 +23,8 @@ _CONVERTER = converters.get_converter()
 class FrameClient:
     """One server process, and everything it has sent."""
 
-    def __init__(self, process: asyncio.subprocess.Process, reply_limit_s: float = REPLY_LIMIT_S) -> None:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
         self.process = process
-        self.reply_limit_s = reply_limit_s
         self.received: list[dict[str, Any]] = []
         """Every message of the server's, in order."""
         self.broken: list[str] = []
@@ -66,9 +65,9 @@ class FrameClient:
         """The reply under that id, once it is there."""
         return await self.wait_for(lambda message: message.get("id") == request_id and "method" not in message)
 
-    async def wait_for(self, wanted: Any, timeout_s: float | None = None) -> dict[str, Any]:
+    async def wait_for(self, wanted: Any, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
         """The first message that is *wanted*, among those that came or are to come."""
-        async with asyncio.timeout(self.reply_limit_s if timeout_s is None else timeout_s), self._news:
+        async with asyncio.timeout(timeout_s), self._news:
             while True:
                 for message in self.received:
                     if wanted(message):
@@ -81,7 +80,7 @@ class FrameClient:
         await self.notify("initialized", {})
         return reply["result"]
 
-    async def answer(self, method: str, result: object, timeout_s: float = 30) -> dict[str, Any]:
+    async def answer(self, method: str, result: object, timeout_s: float = PATIENCE_S) -> dict[str, Any]:
         """Answer the server's first request of that method; its parameters, if it has any."""
         asked = await self.wait_for(lambda message: message.get("method") == method and "id" in message, timeout_s)
         await self.send({"jsonrpc": "2.0", "id": asked["id"], "result": result})
@@ -96,7 +95,7 @@ class FrameClient:
         assert self.process.stdin is not None
         self.process.stdin.close()
 
-    async def exit_code(self, timeout_s: float = REPLY_LIMIT_S) -> int:
+    async def exit_code(self, timeout_s: float = PATIENCE_S) -> int:
         """How the process ends."""
         return await asyncio.wait_for(self.process.wait(), timeout_s)
 
@@ -163,18 +162,14 @@ def _without_nulls(value: Any) -> Any:
 
 @contextlib.asynccontextmanager
 async def connected(
-    root: Path,
-    environ: Mapping[str, str],
-    *,
-    command: Sequence[str] = SERVER,
-    reply_limit_s: float = REPLY_LIMIT_S,
+    root: Path, environ: Mapping[str, str], *, command: Sequence[str] = SERVER
 ) -> AsyncIterator[FrameClient]:
     """A server in *root*, killed at the end if it is still there; all it sent was well-formed."""
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         *command, cwd=root, env=dict(environ), stdin=pipe, stdout=pipe, stderr=pipe, limit=2**24
     )
-    client = FrameClient(process, reply_limit_s)
+    client = FrameClient(process)
     try:
         yield client
     finally:

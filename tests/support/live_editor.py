@@ -17,15 +17,13 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from support.edits import block
+from support.patience import PATIENCE_S
 from support.terminal import Terminal, in_terminal
 from support.workspaces import FILES, contents, write_workspace
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PAGE = REPOSITORY / "docs" / "editors.md"
 DRIVERS = REPOSITORY / "tests" / "e2e" / "editors"
-
-TIMEOUT_S = 60.0
-"""Long enough for the slowest machine; no test waits for it when all is well."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,7 @@ class LiveEditor:
 
     def until(self, condition: Callable[[], object], explain: Callable[[], str] = lambda: "") -> None:
         """Wait until *condition* holds."""
-        end = time.monotonic() + TIMEOUT_S
+        end = time.monotonic() + PATIENCE_S
         while not condition():
             if time.monotonic() > end:
                 raise AssertionError(f"{self.program.name}: it did not happen: {explain()}\n{self.ask('messages')}")
@@ -117,11 +115,11 @@ def running(program: Program, root: Path, environ: Mapping[str, str], setup: str
     setup_file.write_text(setup_of(program.section) if setup is None else setup, encoding="utf-8")
     path = f"{Path(sys.executable).parent}{os.pathsep}{environ['PATH']}"
     with socket.create_server(("127.0.0.1", 0)) as listening:
-        listening.settimeout(TIMEOUT_S)
+        listening.settimeout(PATIENCE_S)
         environ = {**environ, "PATH": path, "DRIVER_PORT": str(listening.getsockname()[1])}
         with in_terminal(program.command(setup_file), root, environ) as terminal, _watched(terminal):
             connection, _ = listening.accept()
-            connection.settimeout(TIMEOUT_S)
+            connection.settimeout(PATIENCE_S)
             with connection, connection.makefile("rw", encoding="utf-8", newline="\n") as lines:
                 yield LiveEditor(program, terminal, lines)
 

@@ -17,9 +17,8 @@ from rolecall_server.review.shelf import save_proposal
 from rolecall_server.store import Store
 from rolecall_server.workspace import TextFile
 from support.frames import FrameClient, connected
+from support.patience import PATIENCE_S
 from support.traced_editor import Habits, Message, TracedEditor
-
-LIMIT_S = 60.0
 
 
 def impatient_server(answer_s: float, sync_s: float) -> Sequence[str]:
@@ -71,7 +70,7 @@ class RealSession:
         earlier = (editor for editor in self._earlier if f"{editor.root.as_uri()}/" in body)
         return next(earlier, self.editor)
 
-    async def until(self, condition: Callable[[], object], timeout_s: float = LIMIT_S) -> None:
+    async def until(self, condition: Callable[[], object], timeout_s: float = PATIENCE_S) -> None:
         """Go on as an editor until *condition* holds."""
         end = asyncio.get_running_loop().time() + timeout_s
         self.hear()
@@ -109,7 +108,7 @@ async def real_session(
     root: Path, environ: Mapping[str, str], command: Sequence[str], habits: Habits
 ) -> AsyncIterator[RealSession]:
     """A session that has begun, without a folder."""
-    async with connected(root, environ, command=command, reply_limit_s=LIMIT_S) as client:
+    async with connected(root, environ, command=command) as client:
         await client.initialize(capabilities=habits.capabilities())
         session = RealSession(client)
         try:

@@ -15,8 +15,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-TIMEOUT_S = 60.0
-"""Long enough for the slowest machine; no test waits for it when all is well."""
+from support.patience import PATIENCE_S
 
 _A_DAY_S = 86_400.0
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
@@ -40,7 +39,7 @@ class Terminal:
         text = self.raw.decode("utf-8", "replace").replace("\r\n", "\n")
         return _CONTROL.sub("", text)
 
-    def wait_for(self, text: str, timeout_s: float = TIMEOUT_S) -> str:
+    def wait_for(self, text: str, timeout_s: float = PATIENCE_S) -> str:
         """Read until *text* appears, and return what came since the last call."""
         end = time.monotonic() + timeout_s
         while text not in self.shown[self._seen :]:
@@ -55,7 +54,7 @@ class Terminal:
 
     def wait_for_end(self) -> int:
         """Read to the end, and return the exit status."""
-        end = time.monotonic() + TIMEOUT_S
+        end = time.monotonic() + PATIENCE_S
         while self._read(end):
             pass
         return self.process.wait(max(0.1, end - time.monotonic()))

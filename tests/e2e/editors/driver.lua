@@ -81,7 +81,7 @@ function verbs.choose(path, line, title)
   vim.api.nvim_win_set_cursor(0, { line + 1, 0 })
   wanted, offered = title, nil
   vim.lsp.buf.code_action()
-  vim.wait(10000, function()
+  vim.wait(200000, function()
     return offered ~= nil
   end)
   return offered or {}

@@ -18,7 +18,8 @@ import pytest
 
 from support.chat_server import ChatServer
 from support.edits import block
-from support.live_editor import PRICE, REPOSITORY, TIMEOUT_S, files, setup_of, several_files, write_commented
+from support.live_editor import PRICE, REPOSITORY, files, setup_of, several_files, write_commented
+from support.patience import PATIENCE_S
 from support.workspaces import environment
 
 
@@ -44,7 +45,7 @@ class Helix:
 
     def until(self, condition: Callable[[str], object]) -> str:
         """Wait until *condition* holds of the screen; the screen."""
-        end = time.monotonic() + TIMEOUT_S
+        end = time.monotonic() + PATIENCE_S
         while not condition(shown := self.screen()):
             assert time.monotonic() < end, f"the screen stays:\n{shown}"
             time.sleep(0.1)
@@ -53,7 +54,7 @@ class Helix:
     def choose(self, line: int, title: str) -> None:
         """Open the menu of code actions on a line (from 1) and take the first that begins with *title*."""
         self.command(str(line))
-        end = time.monotonic() + TIMEOUT_S
+        end = time.monotonic() + PATIENCE_S
         while (index := self._index_in_menu(title)) is None:
             assert time.monotonic() < end, f"{title} is not on the screen:\n{self.screen()}"
             self.press("Escape")  # the server was not ready, or the screen not yet drawn

@@ -12,6 +12,7 @@ from rolecall_server.lsp.writing import HOLD
 from rolecall_server.model import ChatMessage
 from support.chat_server import ChatServer
 from support.live_editor import PRICE, LiveEditor, Program, files, running, write_commented
+from support.patience import PATIENCE_S
 from support.shop_team import BRIEF, large_speeches
 from support.team_model import who_is_asked
 from support.workspaces import environment
@@ -40,7 +41,7 @@ def test_a_task_of_a_larger_change_is_left_out_before_anybody_writes_code(progra
         who = who_is_asked([ChatMessage(one["role"], one["content"]) for one in body["messages"]])
         asked.append(who)
         if who == "Project Manager":
-            assert tasks_may_be_cut.wait(60)
+            assert tasks_may_be_cut.wait(PATIENCE_S)
         said = speeches[who]
         assert isinstance(said, str)
         return said

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from support.patience import PATIENCE_S
 from support.workspaces import environment, write_workspace
 
 
@@ -23,7 +24,7 @@ def test_the_map_is_searched_and_walked_by_keys(tmp_path: Path, node: Path, play
         capture_output=True,
         text=True,
         check=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         env={**os.environ, "HOME": str(tmp_path)},
     )
     told = json.loads(driven.stdout)

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from support.chat_server import ChatServer, Turn, Wire, fails, stalls_after
+from support.patience import PATIENCE_S
 from support.workspaces import GOOD_TESTS, contents, write_workspace
 
 LENDER = Path(__file__).parent / "lender"
-HANG_UP_TIMEOUT_S = 60
 
 
 @pytest.fixture(scope="session")
@@ -96,5 +96,5 @@ def test_a_cancelled_run_hangs_up_on_the_vendors_model_that_is_named(
             {"does": "cancel"},
         ]
         play("lent.mjs", {**scenario, "steps": steps})
-        assert named.disconnected.wait(HANG_UP_TIMEOUT_S)
+        assert named.disconnected.wait(PATIENCE_S)
         assert not other.requests

@@ -25,6 +25,7 @@ from support.chat_server import (
     says_unstreamed,
     sends_lines,
 )
+from support.patience import PATIENCE_S
 
 CONVERSATION = (ChatMessage("system", "You test."), ChatMessage("user", "Test ünit 🧪."))
 
@@ -115,8 +116,8 @@ async def test_an_endpoint_that_does_not_stream_is_understood(connect: Connect) 
 
 async def test_a_complete_reply_counts_although_the_endpoint_never_hangs_up(connect: Connect) -> None:
     with ChatServer(never_hangs_up("complete")) as server:
-        async with asyncio.timeout(30):
-            reply = await connect(server, timeout_s=60).complete(CONVERSATION)
+        async with asyncio.timeout(PATIENCE_S):
+            reply = await connect(server, timeout_s=PATIENCE_S).complete(CONVERSATION)
     assert reply.text == "complete"
 
 

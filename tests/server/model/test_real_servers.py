@@ -23,6 +23,7 @@ from rolecall_server.model.local import (
 )
 from rolecall_server.model.openai_chat import OpenAIChat
 from support.chat_server import ChatServer, Script, Speech, Turn, hangs, sends_body
+from support.patience import PATIENCE_S
 
 RECORDED = Path(__file__).parent / "recorded"
 SERVERS = {"Ollama": "ollama", "LM Studio": "lm_studio", "llama.cpp": "llama_cpp", "vLLM": "vllm"}
@@ -186,9 +187,9 @@ FOUND = {
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_server_is_recognized_and_says_what_its_models_can_do(name: str) -> None:
     with ChatServer("ok", models=None, pages=pages(name)) as server:
-        found = await find_local_services([Place(name, server.base_url)], timeout_s=30)
+        found = await find_local_services([Place(name, server.base_url)], timeout_s=PATIENCE_S)
         assert found == (LocalService(name, Endpoint(server.base_url), FOUND[name]),)
-        assert await describe_service(Endpoint(server.base_url), timeout_s=30) == found[0]
+        assert await describe_service(Endpoint(server.base_url), timeout_s=PATIENCE_S) == found[0]
     assert not server.asked
 
 
@@ -197,7 +198,7 @@ async def test_no_server_is_taken_for_another(name: str) -> None:
     others = [other for other in SERVERS if other != name]
     for other in others:
         with ChatServer("ok", models=None, pages=pages(other)) as server:
-            assert await find_local_services([Place(name, server.base_url)], timeout_s=30) == ()
+            assert await find_local_services([Place(name, server.base_url)], timeout_s=PATIENCE_S) == ()
 
 
 WEB = sends_body("<html>Welcome", content_type="text/html")
@@ -226,7 +227,7 @@ async def test_whatever_else_listens_there_is_no_model(what: str) -> None:
 async def test_a_huge_list_is_not_read_to_its_end() -> None:
     models = json.dumps({"data": [{"id": "m" * 1000, "owned_by": "vllm"}] * 10_000})
     with ChatServer("ok", models=None, pages={"/v1/models": sends_body(models)}) as server:
-        assert await find_local_services([Place("vLLM", server.base_url)], timeout_s=30) == ()
+        assert await find_local_services([Place("vLLM", server.base_url)], timeout_s=PATIENCE_S) == ()
 
 
 async def test_nobody_there_is_soon_known() -> None:

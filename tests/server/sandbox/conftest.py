@@ -14,12 +14,10 @@ from rolecall_server.sandbox import Confinement, Interpreter, Shadow, TestRun, U
 from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
+from support.patience import PATIENCE_S
 
 PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 """The distributions that pytest needs of an environment."""
-
-DEADLINE_S = 60.0
-"""Long enough for the slowest machine; no test waits for it when all is well."""
 
 
 def link_distribution(name: str, site: Path) -> None:
@@ -114,7 +112,7 @@ def run_in_shadow(python: Interpreter, confinement: Confinement) -> Callable[...
         *,
         interpreter: Interpreter = python,
         proposal: Mapping[str, str | None] | None = None,
-        timeout_s: float = DEADLINE_S,
+        timeout_s: float = PATIENCE_S,
         confinement: Confinement = confinement,
     ) -> TestRun:
         async with shadow_workspace(workspace, confinement) as shadow:

@@ -29,10 +29,10 @@ from rolecall_server.sandbox import (
 from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.sandbox.canary import choose_confinement, describe_confinement
 from rolecall_server.workspace import Workspace
+from support.patience import PATIENCE_S
 
 WorkspaceOf = Callable[..., Workspace]
 
-DEADLINE_S = 60.0
 MIB = 2**20
 PASSES = "#- test_a.py\ndef test_a(): pass\n"
 
@@ -203,7 +203,7 @@ async def test_the_report_names_program_and_version(root: Path) -> None:
     assert (said.lays_over, said.reason, said.next_step) == (True, "", "")
 
 
-async def run(workspace: Workspace, confinement: Confinement, python: Interpreter, timeout_s: float = DEADLINE_S):
+async def run(workspace: Workspace, confinement: Confinement, python: Interpreter, timeout_s: float = PATIENCE_S):
     async with shadow_workspace(workspace, confinement) as shadow:
         assert isinstance(shadow, Shadow)
         return await run_tests(shadow, python, timeout_s=timeout_s)
@@ -338,7 +338,7 @@ async def test_no_bytecode_of_another_text_is_taken_for_a_changed_file(
         shadow.write({"price.py": "PRICE = 2\n"})
         assert shadow.changes is not None
         os.utime(shadow.changes / "price.py", ns=(stamp, stamp))
-        found = await run_tests(shadow, python, timeout_s=DEADLINE_S)
+        found = await run_tests(shadow, python, timeout_s=PATIENCE_S)
     assert [one.outcome for one in found.outcomes] == ["passed"]
 
 
@@ -409,11 +409,11 @@ asyncio.run(main())
 
     with subprocess.Popen([sys.executable, "-c", code]) as server:
         try:
-            async with asyncio.timeout(DEADLINE_S):
+            async with asyncio.timeout(PATIENCE_S):
                 while len(inside()) < 3:  # the supervisor, bubblewrap, the tests
                     await asyncio.sleep(0.02)
         finally:
             server.kill()
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while inside():
             await asyncio.sleep(0.02)

@@ -32,8 +32,8 @@ from rolecall_server.sandbox.confinement import Command
 from rolecall_server.sandbox.process import ProcessEnd
 from rolecall_server.sandbox.run_folder import clean_environment, run_folder, run_in_shadow
 from rolecall_server.workspace import Workspace
+from support.patience import PATIENCE_S
 
-DEADLINE_S = 60.0
 MIB = 2**20
 SECRET = "canary-d41d8cd9"
 
@@ -404,7 +404,7 @@ async def run_behind(walls: Bubblewrap, attempt: Attempt, scene: Scene) -> Proce
         async with run_folder(shadow) as folder:
             command = Command(tuple(program(attempt, scene)), clean_environment(folder, []))
             readable = [Path(sys.prefix), Path(sys.base_prefix), scene.packages]
-            return await run_in_shadow(shadow, folder, command, readable, timeout_s=DEADLINE_S)
+            return await run_in_shadow(shadow, folder, command, readable, timeout_s=PATIENCE_S)
 
 
 WALLS = {
@@ -427,7 +427,7 @@ def test_without_walls_the_attempt_succeeds(name: str, scene: Scene, tmp_path: P
         capture_output=True,
         text=True,
         check=False,
-        timeout=DEADLINE_S,
+        timeout=PATIENCE_S,
     )
     assert "escaped" in ended.stdout or attempt.trace(scene), ended.stderr
 

@@ -19,6 +19,7 @@ from rolecall_server.sandbox.copying import CopyLimits
 from rolecall_server.sandbox.kept_copy import UNUSED_DAYS, KeptCopy, refresh, take_copy
 from rolecall_server.sandbox.results import NotRun
 from rolecall_server.workspace import Workspace
+from support.patience import PATIENCE_S
 
 WorkspaceOf = Callable[..., Workspace]
 
@@ -172,7 +173,7 @@ def test_rate():
         async with shadow_workspace(workspace, walls, copies=copies) as shadow:
             assert isinstance(shadow, Shadow)
             assert not (shadow.root / "left").exists()
-            run = await run_tests(shadow, python, timeout_s=60)
+            run = await run_tests(shadow, python, timeout_s=PATIENCE_S)
             assert len(run.passed) == 1, run
 
 

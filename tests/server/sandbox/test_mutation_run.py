@@ -21,10 +21,10 @@ from rolecall_server.sandbox import (
     shadow_workspace,
 )
 from rolecall_server.workspace import Workspace
+from support.patience import PATIENCE_S
 
 WorkspaceOf = Callable[..., Workspace]
 
-DEADLINE_S = 120.0
 
 PRICE = """
     #- price.py
@@ -59,7 +59,7 @@ async def tried(
     lines: Collection[int] = range(1, 9),
     *,
     path: str = "price.py",
-    timeout_s: float = DEADLINE_S,
+    timeout_s: float = PATIENCE_S,
     at_most: int = 200,
 ) -> MutationRun:
     async with shadow_workspace(workspace, confinement) as shadow:
@@ -190,7 +190,7 @@ async def test_when_time_is_over_what_was_tried_is_told(
         assert isinstance(run, MutationRun)
         assert run.untried
         # What was laid over the workspace is still the text as it was.
-        after = await run_tests(shadow, python, timeout_s=DEADLINE_S)
+        after = await run_tests(shadow, python, timeout_s=PATIENCE_S)
     assert [outcome.outcome for outcome in after.outcomes] == ["passed"]
 
 
@@ -199,7 +199,7 @@ async def test_without_tests_that_run_nothing_is_said_of_mutants(
 ) -> None:
     async with shadow_workspace(workspace_of(PRICE), confinement) as shadow:
         assert isinstance(shadow, Shadow)
-        run = await run_mutants(shadow, python, "price.py", range(1, 9), timeout_s=DEADLINE_S)
+        run = await run_mutants(shadow, python, "price.py", range(1, 9), timeout_s=PATIENCE_S)
     assert isinstance(run, NotRun)
     assert run.reason
 
@@ -224,7 +224,7 @@ async def test_mutants_are_made_of_the_proposal_and_not_of_the_disk(
     async with shadow_workspace(workspace, confinement) as shadow:
         assert isinstance(shadow, Shadow)
         shadow.write({"price.py": proposed})
-        run = await run_mutants(shadow, python, "price.py", [3], timeout_s=DEADLINE_S)
+        run = await run_mutants(shadow, python, "price.py", [3], timeout_s=PATIENCE_S)
     assert isinstance(run, MutationRun)
     assert all(change[:8] in mutant.text for mutant in run.survived if mutant.operator != "return value")
     assert any(mutant.was == "3" for mutant in run.survived) == ("3" in change)

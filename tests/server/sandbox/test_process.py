@@ -17,8 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_server.sandbox.process import RUN_MARKER, CappedOutput, ProcessEnd, run_process
-
-DEADLINE_S = 30.0
+from support.patience import PATIENCE_S
 
 NAP = """
 import os, time
@@ -52,7 +51,7 @@ def wait_for(count):
 """
 
 
-async def run_python(code: str, cwd: Path, timeout_s: float = DEADLINE_S, **environment: str) -> ProcessEnd:
+async def run_python(code: str, cwd: Path, timeout_s: float = PATIENCE_S, **environment: str) -> ProcessEnd:
     return await run_process(
         [sys.executable, "-c", textwrap.dedent(code)], cwd=cwd, environment=environment, timeout_s=timeout_s
     )
@@ -75,7 +74,7 @@ def is_alive(pid: int) -> bool:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DEADLINE_S):
+    async with asyncio.timeout(PATIENCE_S):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -93,7 +92,7 @@ async def test_a_signal_is_told_as_a_shell_tells_it(tmp_path: Path) -> None:
 
 
 async def test_a_program_that_does_not_exist_is_an_exit_code_and_not_an_exception(tmp_path: Path) -> None:
-    end = await run_process([str(tmp_path / "absent")], cwd=tmp_path, environment={}, timeout_s=DEADLINE_S)
+    end = await run_process([str(tmp_path / "absent")], cwd=tmp_path, environment={}, timeout_s=PATIENCE_S)
     assert end.exit_code == 127
     assert "absent" in end.output
 
@@ -137,7 +136,7 @@ async def test_no_signal_that_python_ignores_is_ignored_by_the_command(tmp_path:
         ["/bin/sh", "-c", "grep SigIgn /proc/self/status"],
         cwd=tmp_path,
         environment={"PATH": "/usr/bin:/bin"},
-        timeout_s=DEADLINE_S,
+        timeout_s=PATIENCE_S,
     )
     ignored = int(end.output.split()[1], 16)
     assert not any(ignored & 1 << (number - 1) for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGINT))
@@ -153,7 +152,7 @@ async def test_a_timeout_kills_the_whole_process_tree(tmp_path: Path) -> None:
         time.sleep(600)
     """)
     running = asyncio.ensure_future(run_python(code, tmp_path, timeout_s=10, PIDS=str(pids)))
-    end = await asyncio.wait_for(running, DEADLINE_S)
+    end = await asyncio.wait_for(running, PATIENCE_S)
     assert end.timed_out
     assert end.output == "both run\n"
     assert len(pids.read_text().split()) == 2
@@ -163,7 +162,7 @@ async def test_a_timeout_kills_the_whole_process_tree(tmp_path: Path) -> None:
 async def test_daemons_do_not_outlive_a_command_that_ends_by_itself(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     end = await asyncio.wait_for(
-        run_python(script("daemon(is_marked=False); wait_for(1)"), tmp_path, PIDS=str(pids)), DEADLINE_S
+        run_python(script("daemon(is_marked=False); wait_for(1)"), tmp_path, PIDS=str(pids)), PATIENCE_S
     )
     assert end.exit_code == 0
     assert alive(pids) == []
@@ -177,7 +176,7 @@ async def test_a_command_that_kills_its_supervisor_leaves_nothing_either(tmp_pat
         os.kill(os.getppid(), signal.SIGKILL)
         nap()
     """)
-    end = await asyncio.wait_for(run_python(code, tmp_path, PIDS=str(pids)), DEADLINE_S)
+    end = await asyncio.wait_for(run_python(code, tmp_path, PIDS=str(pids)), PATIENCE_S)
     assert end.exit_code == 128 + signal.SIGKILL
     assert alive(pids) == []
 

@@ -18,11 +18,11 @@ from rolecall_server.sandbox import Interpreter, Shadow, TestRun, run_tests, sha
 from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.sandbox.confinement import Command, Confinement, Room, Unconfined
 from rolecall_server.workspace import Workspace
+from support.patience import PATIENCE_S
 
 WorkspaceOf = Callable[..., Workspace]
 RunInShadow = Callable[..., Awaitable[TestRun]]
 
-DEADLINE_S = 60.0
 
 PRICE = """
     #- price.py
@@ -541,9 +541,9 @@ async def test_a_test_that_deletes_its_own_folder_is_survived(
     before = fingerprints(root)
     async with shadow_workspace(workspace, confinement) as shadow:
         assert isinstance(shadow, Shadow)
-        first = await run_tests(shadow, python, timeout_s=DEADLINE_S)
+        first = await run_tests(shadow, python, timeout_s=PATIENCE_S)
         assert outcomes(first) == {"test_a.py::test_a": "passed", "test_a.py::test_b": "passed"}
-        second = await run_tests(shadow, python, timeout_s=DEADLINE_S)
+        second = await run_tests(shadow, python, timeout_s=PATIENCE_S)
         if confinement.overlays:
             assert outcomes(second) == outcomes(first)
         else:
@@ -568,7 +568,7 @@ async def test_a_suite_that_prints_a_gigabyte_ends_and_little_of_it_is_kept(
     walls = Bubblewrap(Path("/usr/bin/bwrap"), overlays=True, limits=usual_limits())
     async with shadow_workspace(workspace_of(text), walls) as shadow:
         assert isinstance(shadow, Shadow)
-        run = await run_tests(shadow, python, timeout_s=10 * DEADLINE_S)
+        run = await run_tests(shadow, python, timeout_s=PATIENCE_S)
     assert run.status == "ran", run.reason
     assert len(run.output) < 100_000
     assert list(temporary.iterdir()) == []
@@ -685,7 +685,7 @@ async def main():
     async with shadow_workspace(Workspace(Path({root!r})), Unconfined()) as shadow:
         for name in ("", "logging"):
             shadow.write({{"logging.py": None}} if not name else {{}})
-            run = await run_tests(shadow, Interpreter(Path({python!r}), "test"), measure=["a.py"], timeout_s=60)
+            run = await run_tests(shadow, Interpreter(Path({python!r}), "test"), measure=["a.py"], timeout_s={patience})
             print(os.getpid(), run.status, len(run.passed))
 
 asyncio.run(main())
@@ -700,7 +700,7 @@ def test_hostile_modules_of_the_workspace_run_in_the_tests_process_alone(
     names = ("logging", "sitecustomize", "usercustomize", "psutil", "asyncio", "ctypes", "rolecall_server")
     modules = "".join(f"#- {name}.py\n{tell}" for name in names)
     workspace_of(modules + "#- a.py\n#- test_a.py\nimport a\ndef test_a(): pass\n")
-    code = SERVER.format(root=str(root), python=str(python.path))
+    code = SERVER.format(root=str(root), python=str(python.path), patience=PATIENCE_S)
     server = subprocess.run([sys.executable, "-I", "-c", code], cwd=root, capture_output=True, text=True, check=True)
     without_logging, with_logging = server.stdout.splitlines()
     pid, *rest = without_logging.split()
@@ -770,7 +770,7 @@ async def test_the_confinement_decides_what_is_started(workspace_of: WorkspaceOf
     text = "#- test_a.py\nimport os\ndef test_a(): assert os.environ['CONFINED'] == 'yes'\n"
     async with shadow_workspace(workspace_of(text), Watching("watched")) as shadow:
         assert isinstance(shadow, Shadow)
-        run = await run_tests(shadow, python, timeout_s=DEADLINE_S)
+        run = await run_tests(shadow, python, timeout_s=PATIENCE_S)
         assert (len(run.passed), run.confinement) == (1, "watched")
         ((command, room),) = seen
         assert command.arguments[:2] == (str(python.path), "-c")

@@ -6,14 +6,13 @@ from collections.abc import Callable
 
 from rolecall_server.sandbox import Confinement, Interpreter, Repetition, Shadow, run_repeatedly, shadow_workspace
 from rolecall_server.workspace import Workspace
+from support.patience import PATIENCE_S
 
 WorkspaceOf = Callable[..., Workspace]
 
-DEADLINE_S = 60.0
-
 
 async def repeated(
-    workspace: Workspace, python: Interpreter, confinement: Confinement, times: int = 4, timeout_s: float = DEADLINE_S
+    workspace: Workspace, python: Interpreter, confinement: Confinement, times: int = 4, timeout_s: float = PATIENCE_S
 ) -> Repetition:
     async with shadow_workspace(workspace, confinement) as shadow:
         assert isinstance(shadow, Shadow)

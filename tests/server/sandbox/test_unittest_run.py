@@ -9,6 +9,7 @@ import pytest
 
 from rolecall_server.sandbox import Interpreter, TestRun, Unconfined
 from rolecall_server.workspace import Workspace
+from support.patience import PATIENCE_S
 
 WorkspaceOf = Callable[..., Workspace]
 RunInShadow = Callable[..., Awaitable[TestRun]]
@@ -173,7 +174,7 @@ async def test_each_order_is_another_and_keeps_classes_together(
     workspace = workspace_of(f"#- test_order.py\nimport unittest\n{classes}")
     async with shadow_workspace(workspace, Unconfined()) as shadow:
         assert isinstance(shadow, Shadow)
-        repetition = await run_repeatedly(shadow, bare, ["test_order.py"], timeout_s=60)
+        repetition = await run_repeatedly(shadow, bare, ["test_order.py"], timeout_s=PATIENCE_S)
     orders = [[outcome.test_id for outcome in run.outcomes] for run in repetition.runs]
     assert len(repetition.always_passed) == 12
     assert len({tuple(order) for order in orders}) == 3

@@ -25,6 +25,7 @@ from rolecall_server.team.proposing import work_to_redo
 from rolecall_server.team.reworking import branch_with, edit_document, rerun
 from rolecall_server.team.telling import document_in
 from support.edits import block
+from support.patience import PATIENCE_S
 from support.shop_team import BRIEF, DESIGN, RECEIPT, REQUIREMENTS, TASKS, TAX, TESTS, shop_speeches
 from support.team_model import TeamModel, fenced
 from support.team_run import TeamRun, team_run
@@ -150,7 +151,7 @@ class Meeting(TeamModel):
     async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
         reply = await super().complete(messages, wishes)
         if self.asked[-1].startswith(("Engineer", "QA")):
-            await asyncio.wait_for(self.barrier.wait(), 30)
+            await asyncio.wait_for(self.barrier.wait(), PATIENCE_S)
         return reply
 
 

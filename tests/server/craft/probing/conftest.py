@@ -14,8 +14,7 @@ from rolecall_server.craft.probing import Stage
 from rolecall_server.craft.probing.domains import IMPORTS
 from rolecall_server.sandbox import Interpreter, NotRun, choose_confinement, shadow_workspace
 from rolecall_server.workspace import Workspace
-
-DEADLINE_S = 60.0
+from support.patience import PATIENCE_S
 
 StageOf = Callable[..., Awaitable[Stage]]
 
@@ -32,6 +31,6 @@ async def stage_of(tmp_path: Path) -> AsyncIterator[StageOf]:
             confinement = await choose_confinement("required", workspace.root)
             shadow = await stack.enter_async_context(shadow_workspace(workspace, confinement))
             assert not isinstance(shadow, NotRun)
-            return Stage(shadow, Interpreter(Path(sys.executable), "test"), "thing", "thing.py", IMPORTS, DEADLINE_S)
+            return Stage(shadow, Interpreter(Path(sys.executable), "test"), "thing", "thing.py", IMPORTS, PATIENCE_S)
 
         yield open_stage

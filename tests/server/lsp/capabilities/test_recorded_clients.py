@@ -19,6 +19,7 @@ from support.abilities import ability, actions_beyond, beyond
 from support.chat_server import ChatServer
 from support.edits import block
 from support.frames import FrameClient, connected
+from support.patience import PATIENCE_S
 from support.workspaces import FILES, environment, write_workspace
 
 CART, TAX = "shop/cart.py", "shop/tax.py"
@@ -64,8 +65,6 @@ CLIENTS = {
 }
 
 
-PATIENCE_S = 90
-"""Several servers at work at once may take that long to answer on a busy machine."""
 BARE = "a client that can do nothing"
 CLIENTS[BARE] = Expected("utf-16", "changes", creates=False, shows="")
 
@@ -196,7 +195,7 @@ async def _converse_in(folder: Path, known: Mapping[str, Any]) -> Conversation:
     root, capabilities = write_workspace(folder / "work"), known["capabilities"]
     info = {"clientInfo": known["clientInfo"]} if "clientInfo" in known else {}
     with ChatServer(PROPOSAL) as chat:
-        async with connected(root, environment(folder / "home", chat.base_url), reply_limit_s=PATIENCE_S) as client:
+        async with connected(root, environment(folder / "home", chat.base_url)) as client:
             editor = RecordedEditor(client, root)
             initialized = await client.initialize(
                 capabilities=capabilities,
