@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from pathlib import Path, PurePath
 
 from msgspec import Struct
 
-from rolecall_analysis.ignored import Ignored, is_ignored, is_ignored_folder, is_there
+from rolecall_analysis.ignored import Ignored, is_ignored, is_there
 from rolecall_analysis.languages import language_of
 from rolecall_analysis.values import Problem
 
@@ -52,13 +52,17 @@ def _has_language(suffix: str) -> bool:
 
 
 def source_files(root: Path, below: str = "", ignored: Ignored | None = None) -> Iterator[SourceFile | Problem]:
-    """The source files in the folder *below* of *root*, and folders that cannot be read. Paths are relative to *root*.
+    """Yield the source files in the folder *below*, relative to *root*, and folders that cannot be read."""
+    return files_below(ignored or Ignored(root), below, is_source)
+
+
+def files_below(ignored: Ignored, below: str, is_wanted: Callable[[str], bool]) -> Iterator[SourceFile | Problem]:
+    """Yield the files in the folder *below* that are wanted by their paths, and folders that cannot be read.
 
     Symbolic links are not followed: they lead out of the repository, into a circle, or to a file that is
     found anyway.
     """
-    ignored = ignored or Ignored(root)
-    base = os.fspath(root)
+    base = os.fspath(ignored.root)
     waiting = [below]
     while waiting:
         folder = waiting.pop()
@@ -76,9 +80,9 @@ def source_files(root: Path, below: str = "", ignored: Ignored | None = None) ->
             if not _is_text(path):
                 yield Problem(ascii(path), "The name is not in the file system's encoding; it was left out.")
             elif entry.is_dir(follow_symlinks=False):
-                if not is_ignored_folder(path, rules):
+                if not ignored.leaves_out(path, rules):
                     waiting.append(path)
-            elif is_source(path) and entry.is_file(follow_symlinks=False) and not is_ignored(path, rules):
+            elif is_wanted(path) and entry.is_file(follow_symlinks=False) and not is_ignored(path, rules):
                 try:
                     yield SourceFile(path, stamp_of(entry.stat(follow_symlinks=False)))
                 except OSError:

@@ -12,7 +12,10 @@ from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 from rolecall_analysis.values import Problem
 
 IGNORED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages", "__pypackages__"})
-"""Folders that hold what tools made. Those that begin with a dot are ignored as well."""
+"""Folders that hold what tools made. Those that begin with a dot are ignored as well, unless asked for as git does."""
+
+VERSION_CONTROL = frozenset({".git", ".hg", ".jj", ".svn"})
+"""Folders in which the history lies."""
 
 BUILD_FOLDERS = frozenset({"build", "dist", "htmlcov"})
 """Ignored unless they are packages."""
@@ -105,6 +108,8 @@ class Ignored:
     root: Path
     problems: list[Problem] = field(default_factory=list[Problem])
     """What was found wrong with the rules that were read."""
+    as_git_does: bool = False
+    """Whether folders that begin with a dot, and those that builds are made in, count unless a rule names them."""
     _rules: dict[str, tuple[Rules, ...] | None] = field(default_factory=dict[str, "tuple[Rules, ...] | None"])
     """Those that hold in each folder, the outermost first; None for a folder that is left out."""
 
@@ -128,7 +133,7 @@ class Ignored:
             if folder and is_there(self.root / folder, Path.is_symlink):
                 return None
             has = _finder_in(self.root / folder)
-        if folder and (above is None or is_ignored_folder(folder, above) or _holds_what_tools_made(folder, has)):
+        if folder and (above is None or self.leaves_out(folder, above) or self._holds_what_tools_made(folder, has)):
             return None
         assert above is not None
         if not has(GITIGNORE):
@@ -136,6 +141,17 @@ class Ignored:
         own = read_rules(_text(self.root / folder / GITIGNORE), folder)
         self.problems.extend(Problem(f"{folder}/{GITIGNORE}".lstrip("/"), what) for what in own.problems)
         return (*above, own)
+
+    def leaves_out(self, folder: str, rules: Iterable[Rules]) -> bool:
+        """Return whether *folder* is left out by its name, or by the *rules* of the folder it lies in."""
+        name = folder.rpartition("/")[2]
+        by_name = name in VERSION_CONTROL if self.as_git_does else name.startswith(".")
+        return by_name or name in IGNORED_FOLDERS or is_ignored(f"{folder}/", tuple(rules))
+
+    def _holds_what_tools_made(self, folder: str, has: Callable[[str], bool]) -> bool:
+        if not self.as_git_does and folder.rpartition("/")[2] in BUILD_FOLDERS and not has("__init__.py"):
+            return True
+        return any(has(marker) for marker in ENVIRONMENT_MARKERS)
 
 
 def _finder_in(location: Path) -> Callable[[str], bool]:
@@ -150,22 +166,10 @@ def is_there(location: Path, kind: Callable[[Path], bool] = Path.exists) -> bool
         return False
 
 
-def is_ignored_folder(folder: str, rules: Iterable[Rules]) -> bool:
-    """Whether *folder* is left out by its name, or by the *rules* of the folder it lies in."""
-    name = folder.rpartition("/")[2]
-    return name.startswith(".") or name in IGNORED_FOLDERS or is_ignored(f"{folder}/", tuple(rules))
-
-
 def is_ignored(path: str, rules: tuple[Rules, ...]) -> bool:
     """Whether *rules*, the outermost first, leave out *path*; a folder's path ends with ``/``."""
     verdicts = (one.verdict(path) for one in reversed(rules))
     return next((verdict for verdict in verdicts if verdict is not None), False)
-
-
-def _holds_what_tools_made(folder: str, has: Callable[[str], bool]) -> bool:
-    if folder.rpartition("/")[2] in BUILD_FOLDERS and not has("__init__.py"):
-        return True
-    return any(has(marker) for marker in ENVIRONMENT_MARKERS)
 
 
 def governed_by(path: str) -> str:

@@ -12,7 +12,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -222,16 +222,27 @@ def _names_in(workspace: Workspace, folder: str) -> set[str]:
 
 def why_private(workspace: Workspace, path: str) -> str | None:
     """Which file of the repository's keeps *path* from any model, as a sentence, or ``None``."""
-    parts = path.split("/")
-    holders = [*("/".join(parts[:n]) + "/" for n in range(1, len(parts))), path]
-    for name in PRIVACY_FILES:
-        try:
-            rules = read_rules((workspace.root / name).read_text(encoding="utf-8", errors="replace"))
-        except OSError:
-            continue
-        if any(rules.verdict(holder) for holder in holders):
-            return f"{name} keeps {path} from any model."
-    return None
+    return privacy_of(workspace)(path)
+
+
+def privacy_of(workspace: Workspace) -> Callable[[str], str | None]:
+    """Return what says of a path why it is kept from any model, as `why_private` does; its rules are read once."""
+    rules = [(name, read_rules(text)) for name in PRIVACY_FILES if (text := _rules_text(workspace.root / name))]
+
+    def why(path: str) -> str | None:
+        parts = path.split("/")
+        holders = [*("/".join(parts[:n]) + "/" for n in range(1, len(parts))), path]
+        names = (name for name, rule in rules if any(map(rule.verdict, holders)))
+        return next((f"{name} keeps {path} from any model." for name in names), None)
+
+    return why
+
+
+def _rules_text(location: Path) -> str:
+    try:
+        return location.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""
 
 
 def read_for_model(workspace: Workspace, path: str) -> str | None:

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolecall_analysis import Index
-from rolecall_analysis.folder import SourceFile, source_files
+from rolecall_analysis.folder import SourceFile, files_below, source_files
+from rolecall_analysis.ignored import Ignored
 from support.fixture import parse_fixture
 
 
@@ -124,6 +125,8 @@ def test_any_content_of_a_gitignore_is_survived(tmp_path: Path, content: bytes) 
 
 NAMES = ["a", "b", "ab", "a.py", "b.py", "ab.py"]
 PATHS = [f"{folder}{name}" for folder in ("", "a/", "b/", "a/b/", "ab/a/") for name in ("a.py", "b.py", "ab.py")]
+OTHER_PATHS = [".ci/a", ".ci/b/a.yml", "build/b", "dist/ab", "a/.b/ab"]
+"""Files that are no source, in folders that only git would look into."""
 parts = st.sampled_from([*NAMES, "*", "**", "a*", "*.py", "?.py", "[ab].py", "*b", "[!a].py"])
 patterns = st.builds(
     lambda negation, start, middle, end: f"{negation}{start}{'/'.join(middle)}{end}",
@@ -142,7 +145,7 @@ def test_what_is_left_out_is_what_git_leaves_out(
     tmp_path_factory: pytest.TempPathFactory, outer: str, inner: str
 ) -> None:
     root = tmp_path_factory.mktemp("git")
-    for path in PATHS:
+    for path in (*PATHS, *OTHER_PATHS):
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_text("")
     (root / ".gitignore").write_text(outer)
@@ -152,4 +155,7 @@ def test_what_is_left_out_is_what_git_leaves_out(
     listed = subprocess.run(
         [*git, "ls-files", "--others", "--exclude-standard", "-z"], check=True, capture_output=True, text=True
     )
-    assert found(root) == {path for path in listed.stdout.split("\0") if path.endswith(".py")}
+    by_git = {path for path in listed.stdout.split("\0") if path}
+    assert found(root) == {path for path in by_git if path.endswith(".py")}
+    every = files_below(Ignored(root, as_git_does=True), "", lambda path: True)
+    assert {one.path for one in every if isinstance(one, SourceFile)} == by_git

@@ -102,6 +102,11 @@ async def ask(sources: Sources, tool: str, /, **arguments: object) -> str:
     return talk.uses[0].result
 
 
+def hits(told: str) -> list[str]:
+    """The lines that a search found, without what it says of itself."""
+    return told.splitlines()[1:]
+
+
 async def test_a_definition_is_shown_with_its_place(sources: Sources) -> None:
     assert await ask(sources, "definition", name="total") == (
         'shop/price.py:\n1: def total(items):\n2:     """The sum of the prices."""\n3:     return sum(items)'
@@ -130,15 +135,164 @@ async def test_callers_and_references_name_places_but_none_in_a_private_file(sou
 
 async def test_an_outline_a_search_and_lines_show_a_file_from_afar_and_near(sources: Sources) -> None:
     assert "    def worth(self)" in await ask(sources, "outline", path="shop/price.py")
-    assert await ask(sources, "search", text="sum(") == "shop/price.py:3: return sum(items)"
-    assert await ask(sources, "search", text="total", folder="tests") == (
-        "tests/test_price.py:1: from shop.price import Basket, total\n"
-        "tests/test_price.py:3: def test_total():\n"
-        "tests/test_price.py:4: assert total([]) == 0"
-    )
+    assert hits(await ask(sources, "search", text="sum(")) == ["shop/price.py:3:     return sum(items)"]
+    assert hits(await ask(sources, "search", text="total", folder="tests")) == [
+        "tests/test_price.py:1: from shop.price import Basket, total",
+        "tests/test_price.py:3: def test_total():",
+        "tests/test_price.py:4:     assert total([]) == 0",
+    ]
     assert await ask(sources, "read_lines", path="shop/cart.py", first=3, last=4) == (
-        "3: def checkout(cart):\n4:     return total(cart)"
+        "3: def checkout(cart):\n4:     return total(cart)\n(lines 3 to 4 of 5; go on with first=5)"
     )
+
+
+PROJECT = """
+    #- .gitignore
+    *.log
+    /generated/
+
+    #- .aiignore
+    private.toml
+
+    #- pyproject.toml
+    [project]
+    name = "colour-shop"
+        [tool.odd]
+
+    #- README
+    The colour-shop sells colours.
+
+    #- .github/workflows/check.yml
+    name: colour-shop checks
+
+    #- docs/guide/start.md
+    # Start
+
+    #- docs/index.md
+    # The colour-shop
+
+    #- debug.log
+    colour-shop started
+
+    #- generated/code.py
+    NAME = "colour-shop"
+
+    #- private.toml
+    name = "colour-shop"
+
+    #- venv/pyvenv.cfg
+    name = "colour-shop"
+"""
+
+
+async def test_a_search_reads_every_text_file_that_git_would(tmp_path: Path) -> None:
+    sources = sources_at(tmp_path, PROJECT)
+    (tmp_path / "picture.bin").write_bytes(b"colour-shop\0")
+    (tmp_path / "old.txt").write_bytes("Größe: colour-shop\n".encode("latin-1"))
+    told = await ask(sources, "search", text="colour-shop")
+    assert [hit.partition(": ")[0] for hit in hits(told)] == [
+        ".github/workflows/check.yml:1",
+        "README:1",
+        "docs/index.md:1",
+        "old.txt:1",
+        "pyproject.toml:2",
+    ]
+    assert told.splitlines()[0] == (
+        "5 lines in 5 of them. Searched 8 text files; left out: what git ignores or tools installed, "
+        "what .aiignore names, 1 binary."
+    )
+
+
+async def test_a_search_keeps_indentation(tmp_path: Path) -> None:
+    assert hits(await ask(sources_at(tmp_path, PROJECT), "search", text="[tool.odd]")) == [
+        "pyproject.toml:3:     [tool.odd]"
+    ]
+
+
+@pytest.mark.parametrize("folder", ["pyproject.toml", "./pyproject.toml", "/pyproject.toml"])
+async def test_a_search_takes_a_file_where_a_folder_is_asked_for(tmp_path: Path, folder: str) -> None:
+    told = await ask(sources_at(tmp_path, PROJECT), "search", text="colour-shop", folder=folder)
+    assert hits(told) == ['pyproject.toml:2: name = "colour-shop"']
+
+
+async def test_a_search_finds_text_of_several_lines_and_long_lines_in_part(tmp_path: Path) -> None:
+    sources = sources_at(tmp_path, "    #- a.txt\n    one\n    two\n")
+    (tmp_path / "b.txt").write_bytes(b"zero\r\none\r\ntwo\r\n")
+    (tmp_path / "c.js").write_text("x" * 5000 + "needle" + "y" * 5000)
+    assert hits(await ask(sources, "search", text="one\ntwo")) == ["a.txt:1: one", "b.txt:2: one"]
+    (hit,) = hits(await ask(sources, "search", text="needle"))
+    assert "needle" in hit
+    assert len(hit) < 1_200
+
+
+async def test_that_no_file_holds_a_text_is_said_only_where_each_was_searched(tmp_path: Path) -> None:
+    sources = sources_at(tmp_path, PROJECT)
+    nothing = await ask(sources, "search", text="a word that is nowhere")
+    assert nothing.startswith("No file holds 'a word that is nowhere'. Searched 7 text files;")
+    (tmp_path / "big.csv").write_text("1,2,3\n" * 400_000)
+    told = await ask(sources, "search", text="a word that is nowhere")
+    assert told.startswith("None of the files that were searched holds 'a word that is nowhere'.")
+    assert "larger than 2,000,000 bytes: big.csv" in told
+
+
+@pytest.mark.parametrize(
+    ("folder", "said"),
+    [
+        ("nowhere", "There is no folder or file nowhere."),
+        ("generated", "generated is left out: git ignores it"),
+        ("debug.log", "debug.log is left out: git ignores it"),
+        ("venv", "venv is left out"),
+        ("private.toml", ".aiignore keeps private.toml from any model."),
+        ("../elsewhere", "../elsewhere lies outside the repository."),
+    ],
+)
+async def test_where_a_search_cannot_look_is_said(tmp_path: Path, folder: str, said: str) -> None:
+    sources = sources_at(tmp_path, PROJECT)
+    assert said in await ask(sources, "search", text="colour-shop", folder=folder)
+    assert said in await ask(sources, "list_files", folder=folder)
+
+
+async def test_files_are_listed_by_folder_and_by_pattern(tmp_path: Path) -> None:
+    sources = sources_at(tmp_path, PROJECT)
+    assert (await ask(sources, "list_files")).splitlines() == [
+        ".github/ (1 file)",
+        "docs/ (2 files)",
+        ".aiignore",
+        ".gitignore",
+        "README",
+        "pyproject.toml",
+    ]
+    assert await ask(sources, "list_files", folder="docs") == "docs/guide/ (1 file)\ndocs/index.md"
+    assert await ask(sources, "list_files", pattern="*.md") == "docs/guide/start.md\ndocs/index.md"
+    assert await ask(sources, "list_files", folder="docs", pattern="/*.md") == "docs/index.md"
+    assert await ask(sources, "list_files", pattern="*.toml") == "pyproject.toml"
+    assert "None of the 7 files below the root matches '*.rs'." in await ask(sources, "list_files", pattern="*.rs")
+
+
+async def test_a_long_list_of_files_says_how_many_are_left(tmp_path: Path) -> None:
+    sources = sources_at(tmp_path, PROJECT)
+    (tmp_path / "many").mkdir()
+    for number in range(230):
+        (tmp_path / "many" / f"{number:03}.txt").touch()
+    listed = (await ask(sources, "list_files", folder="many")).splitlines()
+    assert (len(listed), listed[-1]) == (201, "… and 30 more. Name a folder, or a narrower pattern.")
+
+
+async def test_reading_says_its_limit_and_where_to_go_on(tmp_path: Path) -> None:
+    sources = sources_at(tmp_path, "    #- empty.py\n    #- big.py\n" + "    VALUE = [1, 2, 3]\n" * 400)
+    first = (await ask(sources, "read_lines", path="big.py", first=1, last=100)).splitlines()
+    assert first[-2:] == ["100: VALUE = [1, 2, 3]", "(lines 1 to 100 of 400; go on with first=101)"]
+    cut = (await ask(sources, "read_lines", path="big.py", first=1, last=400)).splitlines()
+    last = len(cut) - 1
+    assert cut[-1] == f"(lines 1 to {last} of 400; no more fit into one answer; go on with first={last + 1})"
+    assert (await ask(sources, "read_lines", path="big.py", first=399, last=900)).endswith("(lines 399 to 400 of 400)")
+    assert "big.py has 400 lines." in await ask(sources, "read_lines", path="big.py", first=401, last=410)
+    assert await ask(sources, "read_lines", path="empty.py") == "empty.py is empty."
+
+
+async def test_the_limit_of_reading_is_told_before_anything_is_read(sources: Sources) -> None:
+    (read,) = (tool for tool in tools_for(sources) if tool.name == "read_lines")
+    assert "150 lines" in json.dumps(read.arguments.model_json_schema())
 
 
 async def test_tests_are_listed_and_one_is_run_without_any_edit(sources: Sources) -> None:
@@ -184,12 +338,12 @@ async def test_nothing_private_and_nothing_outside_is_told(
 
 async def test_no_answer_is_longer_than_it_may_be_and_it_says_so(tmp_path: Path) -> None:
     sources = sources_at(tmp_path, "    #- big.py\n" + "    VALUE = [1, 2, 3]\n" * 3000)
-    for told in (
-        await ask(sources, "read_lines", path="big.py", first=1, last=3000),
-        await ask(sources, "search", text="VALUE"),
+    for told, said in (
+        (await ask(sources, "read_lines", path="big.py", first=1, last=3000), "go on with"),
+        (await ask(sources, "search", text="VALUE"), "narrower"),
     ):
         assert estimate_tokens(told) <= MAX_ANSWER_TOKENS + 50
-        assert "narrower" in told.splitlines()[-1]
+        assert said in told.splitlines()[-1]
 
 
 PACKAGE = {

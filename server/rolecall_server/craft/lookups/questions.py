@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field
 from rolecall_analysis import Definition, callers, definitions_in, is_test_path, references, tests_of
 from rolecall_server.context.items import outline as outline_of
 from rolecall_server.craft.lookups.sources import (
+    MAX_ANSWER_TOKENS,
     Sources,
     bounded,
     find_named,
@@ -38,19 +39,12 @@ class InFile(BaseModel):
     path: str = Field(description="relative to the root: shop/price.py", min_length=1)
 
 
-class Words(BaseModel):
-    """A text to look for."""
-
-    text: str = Field(description="taken literally; case matters", min_length=2, max_length=200)
-    folder: str = Field("", description="only in files below this folder")
-
-
 class Lines(BaseModel):
     """Some lines of a file."""
 
     path: str = Field(description="relative to the root", min_length=1)
     first: int = Field(1, ge=1, description="counted from 1")
-    last: int = Field(200, ge=1)
+    last: int = Field(200, ge=1, description="about 150 lines fit into one answer, which says where to go on")
 
 
 class TestName(BaseModel):
@@ -125,37 +119,36 @@ def outline(sources: Sources, file: InFile) -> str:
     return bounded(sources, lines, f"{file.path} defines nothing.")
 
 
-def search(sources: Sources, words: Words) -> str:
-    """The lines that hold a text, by file."""
-    return bounded(sources, _hits(sources, words), f"No file holds {words.text!r}.")
-
-
-def _hits(sources: Sources, words: Words) -> Iterator[str]:
-    folder = words.folder.strip("/")
-    n_hits = 0
-    for path in sorted(sources.view.snapshot.files):
-        if folder and not path.startswith(f"{folder}/"):
-            continue
-        text = sources.view.workspace.buffers.get(path) or sources.view.snapshot.text(path) or ""
-        if words.text not in text or not may_be_shown(sources, path):
-            continue
-        for number, line in enumerate(text.splitlines(), 1):
-            if words.text in line:
-                n_hits += 1
-                if n_hits > _MAX_PLACES:
-                    yield "and more; ask for something narrower"
-                    return
-                yield f"{path}:{number}: {line.strip()}"
-
-
 def read_lines(sources: Sources, lines: Lines) -> str:
-    """Some lines of a file, with their numbers.
+    """Return some lines of a file with their numbers, as many as an answer holds, and where to go on.
 
     Raises:
         FileRefused: it cannot be read, or is kept from models.
+        NotFound: it has no such lines.
     """
     text = shown_lines(sources, lines.path)
-    return bounded(sources, numbered(text, lines.first, lines.last), f"{lines.path} has {len(text)} lines.")
+    if lines.first > min(lines.last, max(len(text), 1)):
+        raise NotFound(f"{lines.path} has {len(text):,} lines.", "Ask for `first` to `last` among them.")
+    told: list[str] = []
+    left = MAX_ANSWER_TOKENS
+    for line in numbered(text, lines.first, lines.last):
+        left -= sources.view.count_tokens(line) + 1
+        if left < 0:
+            break
+        told.append(line)
+    return "\n".join([*told, _rest(lines, len(told), len(text))])
+
+
+def _rest(lines: Lines, n_told: int, n_lines: int) -> str:
+    """Return which lines of how many those are, and where to go on."""
+    last = lines.first + n_told - 1
+    if not n_lines:
+        return f"{lines.path} is empty."
+    shown = f"(lines {lines.first} to {last} of {n_lines:,}"
+    if last >= n_lines:
+        return f"{shown})"
+    limit = "; no more fit into one answer" if last < min(lines.last, n_lines) else ""
+    return f"{shown}{limit}; go on with first={last + 1})"
 
 
 def list_tests(sources: Sources, file: InFile) -> str:

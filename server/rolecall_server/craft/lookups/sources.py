@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
 
 from rolecall_analysis import Definition, definitions_in
 from rolecall_analysis.queries.symbols import definitions_named
@@ -11,19 +13,33 @@ from rolecall_server.context import View
 from rolecall_server.context.items import check_shown
 from rolecall_server.craft.trial import Bench
 from rolecall_server.errors import FileRefused, NotFound
-from rolecall_server.workspace import read_text_file, split_lines
+from rolecall_server.workspace import Workspace, read_text_file, split_lines
 
 MAX_ANSWER_TOKENS = 2_000
 """Of one answer: about 150 lines of code, after which a narrower question is worth more than more lines."""
 _MAX_NAMED = 12
+_MAX_LINE_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The repository as it is, without the change that is being worked on, and where its tests can be run."""
+    """The repository, and where its code can be run, with the edits that were made so far."""
 
     view: View
     bench: Bench
+    draft: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
+    """The files as those edits have them; ``None`` where one is gone. It changes while the model works."""
+
+    def with_edits(self) -> Sources:
+        """Return these sources as they are now: what is read, and what the graph says, is as the edits have it."""
+        draft = dict(self.draft)
+        if not draft:
+            return self
+        before = self.view.workspace
+        texts = {path: text for path, text in {**before.buffers, **draft}.items() if text is not None}
+        kept = {path: text for path, text in texts.items() if draft.get(path, "") is not None}
+        workspace, snapshot = Workspace(before.root, kept), self.view.snapshot.with_changes(draft)
+        return replace(self, view=replace(self.view, workspace=workspace, snapshot=snapshot), draft=draft)
 
 
 def bounded(sources: Sources, lines: Iterable[str], nothing: str) -> str:
@@ -46,9 +62,13 @@ def shown_lines(sources: Sources, path: str) -> list[str]:
 
     Raises:
         FileRefused: it cannot be read, lies outside, or is kept from models.
+        NotFound: it is gone with the edits that were made so far.
     """
-    check_shown(sources.view, path)
-    text = read_text_file(sources.view.workspace, path).text
+    plain = posixpath.normpath(path)
+    if sources.draft.get(plain, "") is None:
+        raise NotFound(f"{plain} is gone with your edits.", "Ask for another file.")
+    check_shown(sources.view, plain)
+    text = read_text_file(sources.view.workspace, plain).text
     return [line.rstrip("\r\n") for line in split_lines(text)]
 
 
@@ -62,9 +82,19 @@ def may_be_shown(sources: Sources, path: str) -> bool:
 
 
 def numbered(lines: list[str], first: int, last: int) -> Iterator[str]:
-    """The lines from *first* to *last*, both from 1, each with its number."""
+    """Yield the lines from *first* to *last*, both from 1, each with its number."""
     for number in range(max(first, 1), min(last, len(lines)) + 1):
-        yield f"{number}: {lines[number - 1]}"
+        yield f"{number}: {shortened(lines[number - 1])}"
+
+
+def shortened(line: str, around: str = "") -> str:
+    """Return *line*, or where it is very long the part of it that holds *around*."""
+    if len(line) <= _MAX_LINE_CHARACTERS:
+        return line
+    begin = max(0, line.find(around.partition("\n")[0]) - _MAX_LINE_CHARACTERS // 2)
+    end = begin + _MAX_LINE_CHARACTERS
+    more = "…" if end < len(line) else ""
+    return f"{'…' if begin else ''}{line[begin:end]}{more} (a part; the line has {len(line):,} characters)"
 
 
 def place_of(definition: Definition) -> str:

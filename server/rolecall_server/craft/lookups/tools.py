@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from rolecall_server.craft.lookups import questions
+from rolecall_server.craft.lookups import questions, repository_files
 from rolecall_server.craft.lookups.packages import Symbol, documentation
 from rolecall_server.craft.lookups.sources import Sources
 from rolecall_server.model import ToolSpec
@@ -19,7 +19,12 @@ _AT_ONCE: dict[str, tuple[str, type[BaseModel], Callable[[Sources, Any], str]]] 
     "references": ("Every place that names a function, class or variable.", questions.Named, questions.uses_of),
     "callers": ("Every call that may reach a function or class.", questions.Named, questions.callers_of),
     "outline": ("The signatures of all that a file defines.", questions.InFile, questions.outline),
-    "search": ("The lines of the repository that hold a text.", questions.Words, questions.search),
+    "list_files": (
+        "The files of a folder, or those that match a pattern.",
+        repository_files.Pattern,
+        repository_files.list_files,
+    ),
+    "search": ("The lines of all text files that hold a text.", repository_files.Words, repository_files.search),
     "read_lines": ("Some lines of a file, numbered.", questions.Lines, questions.read_lines),
     "list_tests": ("The tests that reach a file.", questions.InFile, questions.list_tests),
 }
@@ -37,10 +42,10 @@ def tools_for(sources: Sources, names: Collection[str] = TOOL_NAMES) -> tuple[To
     """The lookups called *names*, answered from *sources*."""
 
     async def at_once(answer: Callable[[Sources, Any], str], arguments: Any) -> str:
-        return await asyncio.to_thread(answer, sources, arguments)
+        return await asyncio.to_thread(lambda: answer(sources.with_edits(), arguments))
 
     async def awaited(answer: Callable[[Sources, Any], Awaitable[str]], arguments: Any) -> str:
-        return await answer(sources, arguments)
+        return await answer(await asyncio.to_thread(sources.with_edits), arguments)
 
     every = (
         *(ToolSpec(name, said, takes, partial(at_once, answer)) for name, (said, takes, answer) in _AT_ONCE.items()),
