@@ -8,6 +8,7 @@ from graphlib import CycleError, TopologicalSorter
 from itertools import chain, count
 
 from rolecall_server.errors import DocumentUnusable
+from rolecall_server.store.messages import MessageRow
 from rolecall_server.team.documents import Kind, SprintReview, Task, TaskList
 from rolecall_server.team.pool import Pool, content_of
 
@@ -38,7 +39,9 @@ NOTHING_LEFT = Agenda("", (), {}, is_last=True)
 def agenda_of(pool: Pool) -> Agenda:
     """The agenda of the first sprint whose proposal is not decided.
 
-    What the developer rejected with a reason comes again in the next sprint; after the last one planned, in one more.
+    What the developer rejected with a reason comes again in the sprint that is next then; after the last one planned,
+    in one more. A review that is later than those of all sprints after its own tells of rejections that none of them
+    has answered.
 
     Raises:
         DocumentUnusable: the tasks need each other in a circle.
@@ -48,18 +51,24 @@ def agenda_of(pool: Pool) -> Agenda:
         return NOTHING_LEFT
     listed = content_of(message, TaskList)
     sprints = sprints_of(listed)
-    carried: tuple[str, ...] = ()
-    undone_tests: tuple[str, ...] = ()
+    reviews: list[MessageRow] = []
     for number, (sprint, planned) in enumerate(chain(sprints, _further(sprints))):
         review = pool.latest(Kind.SPRINT_REVIEW, sprint)
         if review is None:
-            tasks = [task for task in listed.tasks if task.id in (*carried, *planned)]
+            unanswered = [content_of(each, SprintReview) for each in _later_than_what_follows(reviews)]
+            carried = {task for became in unanswered for task in became.undone}
+            undone_tests = tuple(dict.fromkeys(path for became in unanswered for path in became.undone_tests))
+            tasks = [task for task in listed.tasks if task.id in carried.union(planned)]
             if not tasks and not undone_tests:
                 return NOTHING_LEFT
             return replace(_agenda(sprint, tasks, is_last=number >= len(sprints) - 1), undone_tests=undone_tests)
-        became = content_of(review, SprintReview)
-        carried, undone_tests = became.undone, became.undone_tests
+        reviews.append(review)
     return NOTHING_LEFT
+
+
+def _later_than_what_follows(reviews: Sequence[MessageRow]) -> list[MessageRow]:
+    """Return those of *reviews*, which are in the order of their sprints, that no later sprint's review came after."""
+    return [each for number, each in enumerate(reviews) if all(each.id > later.id for later in reviews[number + 1 :])]
 
 
 def _further(sprints: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[tuple[str, tuple[str, ...]]]:

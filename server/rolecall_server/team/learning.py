@@ -30,6 +30,7 @@ from rolecall_server.team.documents import Handover, Kind, RuleProposal
 from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.edits import Edits
 from rolecall_server.team.pool import TEAM, Pool, as_draft, content_of, load_pool, publish
+from rolecall_server.team.rejections import decided_by_developer
 from rolecall_server.team.request import title_of
 from rolecall_server.workspace import Workspace, file_exists, read_text_or_none
 
@@ -122,7 +123,7 @@ def accepted_rules(store: Store, workspace: Workspace, role: str) -> str:
 
 def _of_hunks(store: Store, pool: Pool, reviewed: Reviewed) -> Iterator[Lesson]:
     proposal = reviewed.proposal
-    by_developer = _decided_by_developer(store, proposal.id)
+    by_developer = decided_by_developer(store, proposal.id)
     for change, hunk in proposal.hunks():
         if reviewed.states[hunk.id] is not HunkState.REJECTED:
             continue
@@ -132,15 +133,9 @@ def _of_hunks(store: Store, pool: Pool, reviewed: Reviewed) -> Iterator[Lesson]:
             yield Lesson(_author(pool, change), rule, f"{proposal.id}/{hunk.id} {describe_hunk(change, hunk)}")
 
 
-def _decided_by_developer(store: Store, proposal_id: str) -> frozenset[str]:
-    """The hunks on which the developer had the last word; others were put aside by code."""
-    acts = {row.hunk_id: row.act_id for row in store.decisions(proposal_id)}
-    return frozenset(hunk_id for hunk_id, act_id in acts.items() if act_id is not None)
-
-
 def _settled_lines(store: Store, offer: Reviewed) -> Iterator[str]:
     """The lines of an offer that the developer accepted or turned down."""
-    settled = _decided_by_developer(store, offer.proposal.id) - offer.undecided
+    settled = decided_by_developer(store, offer.proposal.id) - offer.undecided
     for _, hunk in offer.proposal.hunks():
         yield from hunk.new_lines if hunk.id in settled else ()
 

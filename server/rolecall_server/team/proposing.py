@@ -14,11 +14,12 @@ from rolecall_server.review.proposal import FileChange, Hunk, HunkState, Proposa
 from rolecall_server.review.rendering import describe_hunk
 from rolecall_server.review.shelf import PROPOSAL_JSON, Reviewed, load_proposal, save_proposal, supersede_earlier
 from rolecall_server.store import Store
-from rolecall_server.store.messages import Draft, messages_of
+from rolecall_server.store.messages import Draft, MessageRow, messages_of
 from rolecall_server.team.agenda import Agenda, agenda_of
 from rolecall_server.team.documents import HunkDecision, Kind, SprintReview, TestPlan
 from rolecall_server.team.edits import Edits, moved_files
 from rolecall_server.team.pool import TEAM, Pool, as_draft, body_of, content_of, publish
+from rolecall_server.team.rejections import decided_by_developer
 from rolecall_server.team.room import Room
 from rolecall_server.team.steps import Step
 from rolecall_server.team.telling import brief_text
@@ -65,24 +66,58 @@ async def propose(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
 
 
 def work_to_redo(store: Store, pool: Pool) -> tuple[str, ...]:
-    """The tasks and test files that come again, by the developer's reasons, once the run is taken up again."""
-    reviewed = _decided(store, pool)
-    if reviewed is None:
-        return ()
-    review = sprint_review_of(reviewed, agenda_of(pool), _test_files(pool))
-    return (*review.undone, *review.undone_tests)
+    """Return the tasks and test files that come again, by the developer's reasons, once the run is taken up again."""
+    reviews = [review for review, _ in _new_reviews(store, pool)]
+    return tuple(dict.fromkeys(one for review in reviews for one in (*review.undone, *review.undone_tests)))
 
 
 def review_sprint(store: Store, pool: Pool) -> bool:
-    """Publish what the developer made of the open sprint's proposal; whether all of it is decided."""
+    """Publish what the developer made of the open sprint's proposal, once all of it is decided; return whether any was.
+
+    What was rejected of an earlier sprint after that was closed comes with it: its review has another version then.
+    While something of the open sprint is undecided, that waits.
+    """
+    message = pool.latest("proposal", agenda_of(pool).sprint)
+    if message is not None and _decided(store, pool) is None:
+        return False
+    reviews = [*_new_reviews(store, pool)]
+    for review, because in reviews:
+        publish(store, pool.run_id, TEAM, as_draft(Kind.SPRINT_REVIEW, review, review.sprint or ""), [because])
+    return bool(reviews)
+
+
+def _new_reviews(store: Store, pool: Pool) -> Iterator[tuple[SprintReview, int]]:
+    """Yield the open sprint's review, then those of closed ones of which more was rejected; each with its cause."""
     agenda = agenda_of(pool)
     reviewed = _decided(store, pool)
     message = pool.latest("proposal", agenda.sprint)
-    if reviewed is None or message is None:
-        return False
-    review = sprint_review_of(reviewed, agenda, _test_files(pool))
-    publish(store, pool.run_id, TEAM, as_draft(Kind.SPRINT_REVIEW, review, agenda.sprint), [message.id])
-    return True
+    if reviewed is not None and message is not None:
+        tasks = tuple(task.id for task in agenda.tasks)
+        by_developer = decided_by_developer(store, reviewed.proposal.id)
+        yield (
+            sprint_review_of(reviewed, agenda.sprint, tasks, _test_files(pool, agenda.sprint), by_developer),
+            message.id,
+        )
+    for message in pool.of_kind(Kind.SPRINT_REVIEW):
+        if (late := _late_review(store, pool, message)) is not None:
+            yield late, message.id
+
+
+def _late_review(store: Store, pool: Pool, message: MessageRow) -> SprintReview | None:
+    """Return another version of a sprint review, where the developer rejected more of that sprint with a reason."""
+    before = content_of(message, SprintReview)
+    if before.proposal is None or before.sprint is None:
+        return None
+    reviewed = load_proposal(store, before.proposal)
+    known = {decision.hunk.rpartition("/")[2] for decision in before.rejected if decision.reason}
+    rejected = {hunk_id for hunk_id, state in reviewed.states.items() if state is HunkState.REJECTED}
+    late = decided_by_developer(store, before.proposal) & rejected - known
+    if not any(reviewed.reasons.get(hunk_id) for hunk_id in late):
+        return None
+    answered = any(other.id > message.id for other in pool.of_kind(Kind.SPRINT_REVIEW))
+    files = _test_files(pool, before.sprint)
+    counted = late if answered else late | known
+    return sprint_review_of(reviewed, before.sprint, (*before.done, *before.undone), files, counted)
 
 
 def _decided(store: Store, pool: Pool) -> Reviewed | None:
@@ -92,17 +127,18 @@ def _decided(store: Store, pool: Pool) -> Reviewed | None:
     return None if reviewed is None or reviewed.undecided else reviewed
 
 
-def _test_files(pool: Pool) -> frozenset[str]:
-    """The files that the QA Engineer wrote in the open sprint."""
-    tests = pool.of_kind("tests", agenda_of(pool).sprint)
-    return frozenset(path for message in tests for path in content_of(message, Edits).files)
+def _test_files(pool: Pool, sprint: str) -> frozenset[str]:
+    """Return the files that the QA Engineer wrote in a sprint."""
+    return frozenset(path for message in pool.of_kind("tests", sprint) for path in content_of(message, Edits).files)
 
 
-def sprint_review_of(reviewed: Reviewed, agenda: Agenda, test_files: Collection[str]) -> SprintReview:
-    """What was accepted, edited and rejected of a sprint's proposal.
+def sprint_review_of(
+    reviewed: Reviewed, sprint: str, tasks: Collection[str], test_files: Collection[str], counted: Collection[str]
+) -> SprintReview:
+    """Return what was accepted, edited and rejected of a sprint's proposal.
 
-    A task of which anything was rejected is undone, and so are tests in *test_files*. A hunk rejected without a word
-    takes nothing back: the developer may simply not want it.
+    A task of which any hunk of *counted* was rejected is undone, and so are tests in *test_files*. A hunk rejected
+    without a word takes nothing back: the developer may simply not want it.
     """
     by_state: dict[HunkState, list[HunkDecision]] = {state: [] for state in HunkState}
     edited: list[HunkDecision] = []
@@ -117,16 +153,18 @@ def sprint_review_of(reviewed: Reviewed, agenda: Agenda, test_files: Collection[
         if hunk.id in reviewed.edited:
             own = f"the developer's own text: {describe_hunk(change, hunk)}"
             edited.append(decision.model_copy(update={"reason": own}))
-        if is_unwanted and (path := change.renamed_to or change.path) in test_files:
+        if not is_unwanted or hunk.id not in counted:
+            continue
+        if (path := change.renamed_to or change.path) in test_files:
             undone_tests.add(path)
-        elif is_unwanted:
+        else:
             undone.update(served for served in hunk.serves if served.startswith("T"))
     return SprintReview(
         title=f"What became of {reviewed.proposal.id}",
-        sprint=agenda.sprint,
+        sprint=sprint,
         proposal=reviewed.proposal.id,
-        done=tuple(task.id for task in agenda.tasks if task.id not in undone),
-        undone=tuple(task.id for task in agenda.tasks if task.id in undone),
+        done=tuple(task for task in tasks if task not in undone),
+        undone=tuple(task for task in tasks if task in undone),
         undone_tests=tuple(sorted(undone_tests)),
         accepted=tuple(by_state[HunkState.ACCEPTED]),
         edited=tuple(edited),

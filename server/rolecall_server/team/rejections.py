@@ -29,15 +29,21 @@ def earlier_rejections(store: Store, root: Path, role: str, path: str) -> tuple[
     return tuple(found[-MAX_REJECTIONS:])
 
 
+def decided_by_developer(store: Store, proposal_id: str) -> frozenset[str]:
+    """Return the hunks on which the developer had the last word; others were put aside by code."""
+    acts = {row.hunk_id: row.act_id for row in store.decisions(proposal_id)}
+    return frozenset(hunk_id for hunk_id, act_id in acts.items() if act_id is not None)
+
+
 def _rejected(store: Store, reviewed: Reviewed, path: str) -> Iterator[str]:
     if HunkState.REJECTED not in reviewed.states.values():
         return
-    acts = {row.hunk_id: row.act_id for row in store.decisions(reviewed.proposal.id)}
+    by_developer = decided_by_developer(store, reviewed.proposal.id)
     for change, hunk in reviewed.proposal.hunks():
         concerns = path in (reviewed.proposal.origin, change.path, change.renamed_to)
         reason = _whole_sentences(one_line(reviewed.reasons.get(hunk.id, "")))
-        by_developer = reviewed.states[hunk.id] is HunkState.REJECTED and acts.get(hunk.id) is not None
-        if concerns and by_developer and reason:
+        is_rejected = reviewed.states[hunk.id] is HunkState.REJECTED and hunk.id in by_developer
+        if concerns and is_rejected and reason:
             yield f"- {describe_hunk(change, hunk)}: {reason}"
 
 

@@ -13,7 +13,7 @@ from rolecall_analysis.retrieval import Corpus
 from rolecall_server.errors import ConnectionFailed, DocumentUnusable, NoUsableEdit
 from rolecall_server.model import NO_WISHES, ChatMessage, Parameters, Reply, Wishes
 from rolecall_server.review.proposal import HunkState
-from rolecall_server.review.shelf import decide, load_proposal
+from rolecall_server.review.shelf import decide, load_proposal, put_aside
 from rolecall_server.settings import BudgetSettings, Settings
 from rolecall_server.store.usage import usage
 from rolecall_server.team.control import Control
@@ -29,6 +29,7 @@ from support.patience import PATIENCE_S
 from support.shop_team import BRIEF, DESIGN, RECEIPT, REQUIREMENTS, TASKS, TAX, TESTS, shop_speeches
 from support.team_model import TeamModel, fenced
 from support.team_run import TeamRun, team_run
+from support.workspaces import FILES
 
 SPRINTS = [{"id": "S1", "title": "the tax", "tasks": ["T1"]}, {"id": "S2", "title": "the receipt", "tasks": ["T2"]}]
 ALONE = ["product_manager", "architect", "project_manager", "engineer"]
@@ -402,8 +403,20 @@ def accept_all_but(run: TeamRun, proposal_id: str, rejected: str = "", reason: s
             path.parent.mkdir(exist_ok=True)
             path.write_text("".join(lines))
     if rejected:
-        decide(run.store, reviewed, {rejected: HunkState.REJECTED}, reason)
+        reject(run, proposal_id, reason, rejected)
     decide(run.store, reviewed, dict.fromkeys(reviewed.states.keys() - {rejected}, HunkState.ACCEPTED))
+
+
+def accept_rest(run: TeamRun, proposal_id: str) -> None:
+    """Accept what is undecided, in the store alone."""
+    reviewed = load_proposal(run.store, proposal_id)
+    decide(run.store, reviewed, dict.fromkeys(reviewed.undecided, HunkState.ACCEPTED))
+
+
+def reject(run: TeamRun, proposal_id: str, reason: str, *hunk_ids: str) -> None:
+    """Have the developer reject some hunks."""
+    states = dict.fromkeys(hunk_ids, HunkState.REJECTED)
+    decide(run.store, load_proposal(run.store, proposal_id), states, reason, run.store.add_act(run.root, "reject"))
 
 
 async def test_each_sprint_ends_in_a_proposal_that_waits_for_its_decision(tmp_path: Path) -> None:
@@ -428,8 +441,7 @@ async def test_the_next_sprint_answers_what_was_rejected(tmp_path: Path) -> None
     model = in_two_sprints()
     run = team_run(tmp_path, model).begin(BRIEF, ALONE)
     await run.go_on()
-    reviewed = load_proposal(run.store, "p1")
-    decide(run.store, reviewed, {"h1": HunkState.REJECTED}, "Round the tax.")
+    reject(run, "p1", "Round the tax.", "h1")
     ended = await run.go_on()
     assert ended.errors == ()
     assert model.asked.count("Engineer T1") == 2
@@ -446,7 +458,7 @@ async def test_what_was_rejected_of_the_last_sprint_is_answered_in_one_more(tmp_
     await run.go_on()
     accept(run, "p1")
     assert (await run.go_on()).state == "finished"
-    decide(run.store, load_proposal(run.store, "p2"), {"h1": HunkState.REJECTED, "h2": HunkState.REJECTED}, "Shorter.")
+    reject(run, "p2", "Shorter.", "h1", "h2")
     n_before = len(model.asked)
     ended = await run.go_on()
     assert (ended.state, ended.proposal_id, ended.errors) == ("finished", "p3", ())
@@ -457,6 +469,51 @@ async def test_what_was_rejected_of_the_last_sprint_is_answered_in_one_more(tmp_
     ended = await run.go_on()
     assert (ended.state, ended.proposal_id) == ("finished", ""), "nothing is left"
     assert len(model.asked) == n_before + 1
+
+
+async def test_what_is_rejected_of_a_sprint_that_was_closed_is_done_again_once_all_else_is_decided(
+    tmp_path: Path,
+) -> None:
+    rounded = TAX.replace("(1 + tax)", "(1 + round(tax, 2))")
+    model = in_two_sprints(Engineer_T1=[TAX, rounded])
+    run = team_run(tmp_path, model).begin(BRIEF, ALONE)
+    await run.go_on()
+    accept(run, "p1")
+    assert (await run.go_on()).proposal_id == "p2"
+    (run.root / "shop/price.py").write_text(FILES["shop/price.py"])
+    reject(run, "p1", "Round the tax.", "h1")
+    assert work_to_redo(run.store, run.pool) == ("T1",)
+    n_before = len(model.asked)
+    assert (await run.go_on()).proposal_id == "p2"
+    assert len(model.asked) == n_before, "p2 waits for its decision"
+    accept(run, "p2")
+    ended = await run.go_on()
+    assert (ended.state, ended.proposal_id, ended.errors) == ("finished", "p3", ())
+    assert asked_after(model, n_before) == ["Engineer T1"]
+    assert "Round the tax." in model.conversations[-1][1].text
+    assert [change.path for change in load_proposal(run.store, "p3").proposal.files] == ["shop/price.py"]
+    accept(run, "p3")
+    assert (await run.go_on()).proposal_id == "", "nothing is left"
+    assert work_to_redo(run.store, run.pool) == ()
+    assert len(model.asked) == n_before + 1
+
+
+async def test_a_finished_run_is_taken_up_again_for_what_is_rejected_of_it_later(tmp_path: Path) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF, ALONE)
+    await run.go_on()
+    accept(run, "p1")
+    assert (await run.go_on()).state == "finished"
+    (run.root / "shop/price.py").write_text(FILES["shop/price.py"])
+    reject(run, "p1", "Round the tax.", "h1")
+    assert (await run.go_on()).proposal_id == "p2"
+
+
+async def test_a_hunk_that_code_put_aside_is_no_reason_to_do_its_task_again(tmp_path: Path) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF, ALONE)
+    await run.go_on()
+    put_aside(run.store, load_proposal(run.store, "p1"), ["h1"], "p9 took its place.")
+    accept_rest(run, "p1")
+    assert work_to_redo(run.store, run.pool) == ()
 
 
 async def test_a_test_that_was_rejected_with_a_reason_is_written_again_and_nothing_else_is_done(tmp_path: Path) -> None:
@@ -509,7 +566,7 @@ async def test_what_was_rejected_without_a_word_is_left_at_that(tmp_path: Path) 
     model = TeamModel({"Engineer": TAX})
     run = team_run(tmp_path, model).begin("Let total take a tax.", ["engineer"])
     await run.go_on()
-    decide(run.store, load_proposal(run.store, "p1"), {"h1": HunkState.REJECTED})
+    reject(run, "p1", "", "h1")
     assert (await run.go_on()).state == "finished"
     assert model.asked == ["Engineer"]
 
@@ -518,7 +575,7 @@ async def test_the_engineer_alone_hears_why_its_change_was_rejected(tmp_path: Pa
     model = TeamModel({"Engineer": [TAX, TAX.replace("(1 + tax)", "(1 + round(tax, 2))")]})
     run = team_run(tmp_path, model).begin("Let total take a tax.", ["engineer"])
     await run.go_on()
-    decide(run.store, load_proposal(run.store, "p1"), {"h1": HunkState.REJECTED}, "Round the tax.")
+    reject(run, "p1", "Round the tax.", "h1")
     ended = await run.go_on()
     assert (ended.state, ended.proposal_id) == ("finished", "p2")
     assert "- p1/h1: changes total in shop/price.py (-3 +3): Round the tax." in model.conversations[-1][1].text
