@@ -5,20 +5,20 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from rolecall_analysis import facts_of, is_test_path
+from rolecall_analysis import facts_of
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Outcome, Work, work_out
-from rolecall_server.model import NO_WISHES, ChatMessage, ModelClient, Relay, Reply, Wishes
 from rolecall_server.review.checks import check_changes
 from rolecall_server.sandbox import NotRun
 from rolecall_server.store.messages import Draft
 from rolecall_server.team.agenda import Agenda, agenda_of
-from rolecall_server.team.documents import CaseKind, Design, Kind, SprintReview, Task, TestCase, TestPlan
+from rolecall_server.team.documents import CaseKind, Kind, SprintReview, Task, TestCase, TestPlan
 from rolecall_server.team.edits import Edits, desk_with, fingerprints, joined
+from rolecall_server.team.fence import Fence, Overheard
 from rolecall_server.team.looking_up import IN_A_TEAM, looking_up
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.pool import Pool, as_draft, body_of, content_of
@@ -27,9 +27,9 @@ from rolecall_server.team.roles import implement
 from rolecall_server.team.room import Room
 from rolecall_server.team.steps import Step
 from rolecall_server.team.telling import tell
-from rolecall_server.team.test_placement import choose_style_example, choose_test_path
+from rolecall_server.team.test_placement import Whose, choose_style_example, choose_test_path
 from rolecall_server.team.trials import Trials
-from rolecall_server.workspace import file_exists, read_for_model, read_text_or_none, why_not_changed
+from rolecall_server.workspace import file_exists, read_for_model, read_text_or_none
 
 _ROLES = Path(__file__).parent / "roles"
 _ENGINEER = _ROLES / "engineer.md"
@@ -38,12 +38,11 @@ _ON_FAILURE = (
     "They pass without your change. Correct your change; where a test contradicts the requirements, leave it and say "
     "so in a sentence that begins with `Finding:`."
 )
-_WIDEN = re.compile(r"^[\s>*-]*WIDEN\s*:\s*`?([^\s`:]+)`?\s*[:,-]\s*(\S.*)$", re.MULTILINE)
 _COVERS = re.compile(
     r"^[\s>*-]*COVERS\s*:\s*`?([^\s`:]+::[\w:.]+)`?\s+((?:R\d+[,\s]*)+)(?:\((basic|edge|large|failure)\))?\s*[:-]?\s*(.*)$",
     re.MULTILINE,
 )
-_FOR_US = re.compile(r"[\s>*-]*(?:WIDEN|COVERS|ANSWER\s+F\d+)\s*:")
+_FOR_US = re.compile(r"[\s>*_`-]*(?:WIDEN|COVERS|ANSWER\s+F\d+)[\s*_`]*:")
 
 
 async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
@@ -63,6 +62,7 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...
         widened: dict[str, str] = {}
     else:
         fence = Fence(room, pool, agenda, step, overheard)
+        overheard.answer = partial(fence.reply_to, desk)
         work, widened = await _task_work(step, desk, task, fence), fence.widened
     checked = replace(work, check=partial(check_changes, desk.snapshot))
     outcome = await work_out(checked, overheard, desk.report)
@@ -84,14 +84,15 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[D
     files = (*agenda.undone_tests, *(one for task in agenda.tasks for one in task.files))
     path = next((one for one in files if file_exists(desk.workspace, one)), "")
     documents = await asyncio.to_thread(tell, step.read, desk.workspace)
-    test_path, style_path = await asyncio.to_thread(_tests_to_show, desk, path, step, agenda)
+    overheard = Overheard(looking_up(desk, desk.client, IN_A_TEAM))
+    fence = Fence(room, pool, agenda, step, overheard)
+    test_path, style_path = await asyncio.to_thread(_tests_to_show, desk, path, fence)
     focus = Focus(path, test_path=test_path, style_path=style_path, brief=documents)
     task = f"{documents}\n# What to do now\n\n{_tests_wanted(agenda)}"
-    overheard = Overheard(looking_up(desk, desk.client, IN_A_TEAM))
     work = Work(
         opening=await open_conversation(_TESTER, desk, focus, task),
         read_text=lambda path: read_for_model(desk.workspace, path),
-        refusal=lambda path: why_not_changed(desk.workspace, path) or why_no_test_file(path),
+        refusal=partial(fence.refusal_of_tests, desk),
         try_out=_not_yet,
         before=lambda: None,
         on_failure="",
@@ -121,101 +122,6 @@ def _tests_wanted(agenda: Agenda) -> str:
             f"developer wants them{no_others}; what only they needed goes with them."
         )
     return " ".join(wanted)
-
-
-@dataclass
-class Overheard(Relay):
-    """A model client that remembers what the model said."""
-
-    client: ModelClient
-    replies: list[str] = field(default_factory=list[str])
-    begun: list[Reply] = field(default_factory=list[Reply])
-    """Replies that were given already; they come first."""
-
-    @property
-    def said(self) -> str:
-        """All of it."""
-        return "\n".join(self.replies)
-
-    async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
-        """The client's reply."""
-        reply = self.begun.pop(0) if self.begun else await self.client.complete(messages, wishes)
-        self.replies.append(reply.text)
-        return reply
-
-
-@dataclass
-class Fence:
-    """The files that a task may change: its own, and others for which the Engineer gives a reason."""
-
-    room: Room
-    pool: Pool
-    agenda: Agenda
-    step: Step
-    overheard: Overheard
-    widened: dict[str, str] = field(default_factory=dict[str, str])
-
-    def refusal(self, desk: Desk, path: str) -> str | None:
-        """Why the task may not change *path*, or ``None``."""
-        if (reason := why_not_changed(desk.workspace, path)) is not None:
-            return reason
-        if self.room.has_tester and is_test_path(path):
-            return f"{path} holds tests, which the QA Engineer writes from the requirements. Leave it out."
-        if path in self.own_files():
-            return None
-        if owner := self._owner(path):
-            return f"{path} belongs to {owner}, which may be at work on it. Leave it out."
-        if why_no_test_file(path) is not None and (refused := self._refused_without_a_wish(path)):
-            return refused
-        self.room.claims[path] = self.step.task_id
-        return None
-
-    def _refused_without_a_wish(self, path: str) -> str | None:
-        """Why a file of nobody's stays as it is; ``None``, and the wish noted, where the Engineer asked for it."""
-        wish = next((why for named, why in _WIDEN.findall(self.overheard.said) if named == path), "")
-        if not wish:
-            return (
-                f"{path} is not among the files of {self.step.task_id} ({', '.join(sorted(self.own_files()))}). "
-                f"Do without it; or, where the task cannot be done so, write a line `WIDEN: {path}: why` and send "
-                "the edit again."
-            )
-        self.widened[path] = wish.strip()
-        return None
-
-    def own_files(self) -> frozenset[str]:
-        """The files of the task; those of the whole design where it names none."""
-        own = frozenset(self.agenda.task(self.step.task_id).files)
-        design = self.step.message(Kind.DESIGN)
-        return own or (frozenset(design_files(content_of(design, Design))) if design else own)
-
-    def _owner(self, path: str) -> str:
-        """The task that may be changing *path* now; those this one builds on are done."""
-        mine = {self.step.task_id, *self.agenda.needs[self.step.task_id]}
-        for task in self.agenda.tasks:
-            if task.id not in mine and path in task.files:
-                return task.id
-        claimed = self.room.claims.get(path, "")
-        if claimed and claimed not in mine:
-            return claimed
-        for message in self.pool.of_kind("edits", self.step.sprint):
-            task_id = message.subject.partition("/")[2]
-            if task_id not in mine and path in content_of(message, Edits).files:
-                return task_id
-        return ""
-
-
-def design_files(design: Design) -> tuple[str, ...]:
-    """The files that a design names, in order."""
-    symbols = (work.symbol.partition("::")[0] for work in (*design.symbols_to_change, *design.symbols_to_add))
-    files = (work.path for work in (*design.files_to_change, *design.files_to_add))
-    return tuple(dict.fromkeys((*files, *symbols)))
-
-
-def why_no_test_file(path: str) -> str | None:
-    """Why the QA Engineer may not change *path*, or ``None``."""
-    if is_test_path(path) and Path(path).name != "conftest.py":
-        return None
-    return f"The QA Engineer may change test files only, and {path} is none."
 
 
 def read_test_plan(
@@ -291,7 +197,9 @@ def _task_text(step: Step, desk: Desk, task: Task, others: Sequence[str], *, has
         f"Change {files}{own_tests} only. Where that cannot be enough, say so in a line `WIDEN: path: why`."
         if files
         else "",
-        "The QA Engineer writes the tests, at the same time as you; do not." if has_tester else "",
+        f"The tests {'in other files ' if files else ''}are written by the QA Engineer, at the same time as you."
+        if has_tester
+        else "",
     ]
     return "\n".join(part for part in parts if part)
 
@@ -328,11 +236,9 @@ def prose_alone(rationale: str) -> str:
     return "\n".join(line for line in rationale.splitlines() if not _FOR_US.match(line)).strip()
 
 
-def _tests_to_show(desk: Desk, path: str, step: Step, agenda: Agenda) -> tuple[str, str]:
+def _tests_to_show(desk: Desk, path: str, fence: Fence) -> tuple[str, str]:
     """The test file to write again or to extend, which the design names or *path* has; else one to imitate."""
-    design = step.message(Kind.DESIGN)
-    named = [one for one in design_files(content_of(design, Design)) if is_test_path(one)] if design else []
-    named = [*agenda.undone_tests, *named]
+    named = [*fence.agenda.undone_tests, *(one for one in fence.design_files if fence.whose(one) is Whose.TESTER)]
     chosen = named[0] if named else choose_test_path(desk.workspace, desk.snapshot, path) if path else ""
     if file_exists(desk.workspace, chosen):
         return chosen, ""

@@ -9,7 +9,6 @@ from rolecall_server.errors import DocumentUnusable, NotFound, RunPaused
 from rolecall_server.store import Store
 from rolecall_server.store.messages import Draft
 from rolecall_server.team.agenda import agenda_of, sprints_of
-from rolecall_server.team.building import design_files
 from rolecall_server.team.documents import (
     ChangePlan,
     Design,
@@ -21,6 +20,7 @@ from rolecall_server.team.documents import (
     Task,
     TaskList,
 )
+from rolecall_server.team.fence import files_of
 from rolecall_server.team.pool import DEVELOPER, TEAM, Pool, as_draft, content_of, publish
 from rolecall_server.team.room import Room
 from rolecall_server.team.steps import Step
@@ -114,7 +114,7 @@ def drop_tasks(store: Store, pool: Pool, dropped: Collection[str]) -> None:
 def _plan_of(step: Step, tasks: Sequence[Task]) -> ChangePlan:
     """Each file that one of *tasks* touches, task by task, and the files of these that the design does not name."""
     message = step.message(Kind.DESIGN)
-    known = design_files(content_of(message, Design)) if message else ()
+    known = files_of(content_of(message, Design)) if message else ()
     steps = [
         (task, path) for task in tasks for path in (task.files or tuple(s.partition("::")[0] for s in task.symbols))
     ]

@@ -21,7 +21,7 @@ from rolecall_server.review.evidence import Evidence
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.store.messages import Draft, MessageRow
 from rolecall_server.team.agenda import agenda_of
-from rolecall_server.team.building import Overheard, prose_alone
+from rolecall_server.team.building import prose_alone
 from rolecall_server.team.documents import (
     ExecutionReport,
     Finding,
@@ -33,6 +33,7 @@ from rolecall_server.team.documents import (
 )
 from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.edits import Edits, desk_with, fingerprints, joined
+from rolecall_server.team.fence import Overheard
 from rolecall_server.team.pool import Pool, as_draft, content_of
 from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room

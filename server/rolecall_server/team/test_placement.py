@@ -1,15 +1,69 @@
-"""Where new tests of a file belong: with the tests it has, else where the repository keeps tests."""
+"""Which files are for tests, who of the team writes which, and where new tests of a file belong."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Collection
+from enum import StrEnum
 from pathlib import PurePosixPath
 
-from rolecall_analysis import Snapshot, is_test_path, tests_of
+from rolecall_analysis import Snapshot, is_python, is_test_path, tests_of
+from rolecall_server.sandbox import is_test_file
 from rolecall_server.workspace import Workspace, file_exists
 
 _SOURCE_FOLDERS = ("src", "lib")
+_TEST_FOLDERS = frozenset(("test", "tests"))
+_AROUND_TESTS = frozenset(("__init__.py", "conftest.py"))
+_TEST_NAME = re.compile(r"test(_|[A-Z])")
 _TESTS_ON_A_PAGE = 8
+
+
+class Whose(StrEnum):
+    """Who of the team writes a file."""
+
+    ENGINEER = "the Engineer"
+    TESTER = "the QA Engineer"
+    NOBODY = "nobody"
+    """Neither a task names it nor is it for tests: whoever needs it gives a reason."""
+
+
+def whose(path: str, task_files: Collection[str], design_files: Collection[str], snapshot: Snapshot) -> Whose:
+    """Return who writes *path*, where one role writes the code and another the tests.
+
+    The tasks decide first: what one of them names is code, whatever it is called. Then what the repository keeps at
+    that place. A new file that the design names, and no task, is what tasks leave out: a file of tests.
+    """
+    if path in task_files:
+        return Whose.ENGINEER
+    if is_for_tests(snapshot, path) or (path in design_files and is_python(path) and path not in snapshot.files):
+        return Whose.TESTER
+    return Whose.NOBODY
+
+
+def is_for_tests(snapshot: Snapshot, path: str) -> bool:
+    """Return whether *path* is a file of tests, or for them: by what is there, and by its name where nothing is."""
+    if any(_is_below_tests(snapshot, str(folder), path) for folder in PurePosixPath(path).parents if folder.name):
+        return True
+    return (is_test_path(path) or is_test_file(path)) and (path not in snapshot.files or _holds_tests(snapshot, path))
+
+
+def _is_below_tests(snapshot: Snapshot, folder: str, path: str) -> bool:
+    """Return whether *folder* is one for tests, and *path* below it no module of the product's."""
+    here = [one for one in snapshot.files if str(PurePosixPath(one).parent) == folder and is_python(one)]
+    modules = [one for one in here if PurePosixPath(one).name not in _AROUND_TESTS]
+    n_tests = sum(_holds_tests(snapshot, one) for one in modules)
+    if PurePosixPath(folder).name in _TEST_FOLDERS:
+        return n_tests > 0 or not modules
+    is_product = path in snapshot.files and is_python(path) and PurePosixPath(path).name != "conftest.py"
+    return 2 * n_tests > len(modules) and (not is_product or _holds_tests(snapshot, path))
+
+
+def _holds_tests(snapshot: Snapshot, path: str) -> bool:
+    """Return whether a file that exists has a test; of other languages its name tells."""
+    if not is_python(path):
+        return is_test_file(path)
+    return any(one.kind != "variable" and _TEST_NAME.match(one.name) for one in snapshot.files[path].definitions)
 
 
 def choose_test_path(workspace: Workspace, snapshot: Snapshot, path: str) -> str:

@@ -39,6 +39,7 @@ from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
 from rolecall_server.team.steps import Step
 from rolecall_server.team.telling import brief_text, document_in, render_content, tell
+from rolecall_server.team.test_placement import is_for_tests
 from rolecall_server.workspace import file_exists, why_private
 
 SEES_REPOSITORY = frozenset((Kind.REQUIREMENTS, Kind.DESIGN))
@@ -240,12 +241,14 @@ async def allot(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
         id="T1",
         title=title,
         serves=tuple(one.id for one in wanted),
-        files=_files_of(content_of(design, Design)) if design else (),
+        files=_files_of(content_of(design, Design), room) if design else (),
         acceptance=tuple(one.consequence for one in wanted),
     )
     sprint = Sprint(id="S1", title=title, tasks=("T1",))
     return (as_draft(Kind.TASK_LIST, TaskList(title=title, tasks=(task,), sprints=(sprint,))),)
 
 
-def _files_of(design: Design) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(work.path for work in (*design.files_to_change, *design.files_to_add)))
+def _files_of(design: Design, room: Room) -> tuple[str, ...]:
+    """The files of *design*, without those for tests where somebody else writes tests."""
+    named = dict.fromkeys(work.path for work in (*design.files_to_change, *design.files_to_add))
+    return tuple(path for path in named if not (room.has_tester and is_for_tests(room.repository.snapshot, path)))

@@ -20,6 +20,7 @@ from rolecall_server.team.control import Control
 from rolecall_server.team.declared import our_roles
 from rolecall_server.team.documents import Kind, Question, Requirements, Review, SprintReview, TestPlan, render
 from rolecall_server.team.documents.linking import check_links
+from rolecall_server.team.fence import read_wishes
 from rolecall_server.team.pool import body_of, content_of, load_pool
 from rolecall_server.team.proposing import work_to_redo
 from rolecall_server.team.reworking import branch_with, edit_document, rerun
@@ -244,7 +245,102 @@ async def test_tests_belong_to_the_qa_engineer(tmp_path: Path) -> None:
     run = team_run(tmp_path, model).begin(BRIEF)
     await run.go_on()
     again = [talk for who, talk in zip(model.asked, model.conversations, strict=True) if who == "Engineer T1"][1]
-    assert "tests/test_tax.py holds tests, which the QA Engineer writes" in again[-1].text
+    assert "tests/test_tax.py is for tests, which the QA Engineer writes" in again[-1].text
+
+
+NAMED_LIKE_A_TEST = "shop/utils/test_utils.py"
+
+
+def asks_for_test_utils(edits: str) -> TeamModel:
+    """A team whose second task makes a product module with a test's name."""
+    design = {**DESIGN, "files_to_add": [*DESIGN["files_to_add"], {"path": NAMED_LIKE_A_TEST, "what": "for callers"}]}
+    tasks = {
+        **TASKS,
+        "tasks": [TASKS["tasks"][0], {**TASKS["tasks"][1], "files": ["shop/receipt.py", NAMED_LIKE_A_TEST]}],
+    }
+    said = shop_speeches(Architect=fenced(design), Project_Manager=fenced(tasks), Engineer_T2=f"{RECEIPT}\n{edits}")
+    return TeamModel(said)
+
+
+async def test_a_product_file_named_like_a_test_is_the_engineers_where_a_task_names_it(tmp_path: Path) -> None:
+    model = asks_for_test_utils(block(NAMED_LIKE_A_TEST, "", "def make_items():\n    return [1]\n"))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    ended = await run.go_on()
+    assert ended.errors == ()
+    assert load_proposal(run.store, ended.proposal_id).proposal.change_of(NAMED_LIKE_A_TEST) is not None
+    assert model.asked.count("Engineer T2") == 1, "nothing was refused"
+
+
+async def test_the_qa_engineer_is_told_that_a_file_of_a_task_is_not_its_own(tmp_path: Path) -> None:
+    model = asks_for_test_utils(block(NAMED_LIKE_A_TEST, "", "def make_items():\n    return [1]\n"))
+    meddling = f"{TESTS}\n{block(NAMED_LIKE_A_TEST, '', 'def test_it(): ...')}"
+    model.speeches = {**model.speeches, "QA Engineer": [meddling, TESTS]}
+    run = team_run(tmp_path, model).begin(BRIEF)
+    assert (await run.go_on()).errors == ()
+    again = [talk for who, talk in zip(model.asked, model.conversations, strict=True) if who == "QA Engineer"][1]
+    assert f"{NAMED_LIKE_A_TEST} is the Engineer's, who does T2" in again[-1].text
+
+
+async def test_what_tests_need_beside_them_is_the_qa_engineers(tmp_path: Path) -> None:
+    beside = {
+        "tests/conftest.py": "import pytest\n",
+        "tests/__init__.py": '"""Tests."""\n',
+        "tests/data/one.json": "1\n",
+    }
+    said = TESTS + "".join(f"\n{block(path, '', text)}" for path, text in beside.items())
+    model = TeamModel(shop_speeches(QA_Engineer=said))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    ended = await run.go_on()
+    assert ended.errors == ()
+    proposal = load_proposal(run.store, ended.proposal_id).proposal
+    assert all(proposal.change_of(path) for path in beside)
+    assert model.asked.count("QA Engineer") == 1, "nothing was refused"
+
+
+async def test_a_test_file_that_the_design_does_not_name_may_be_asked_for_too(tmp_path: Path) -> None:
+    price = block("tests/test_price.py", "    assert total([]) == 0\n", "    assert total([], tax=1) == 0\n")
+    model = TeamModel(shop_speeches(Engineer_T1=f"{TAX}\n{price}\nWIDEN: tests/test_price.py: it names the tax now"))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    ended = await run.go_on()
+    assert load_proposal(run.store, ended.proposal_id).proposal.change_of("tests/test_price.py") is not None
+    assert model.asked.count("Engineer T1") == 1
+
+
+@pytest.mark.parametrize(
+    ("line", "wishes"),
+    [
+        ("WIDEN: shop/cart.py: it calls it", {"shop/cart.py": "it calls it"}),
+        ("`WIDEN: shop/cart.py: it calls it`", {"shop/cart.py": "it calls it"}),
+        ("- **WIDEN:** `shop/cart.py`: it calls it", {"shop/cart.py": "it calls it"}),
+        ("WIDEN: shop/cart.py - it calls it", {"shop/cart.py": "it calls it"}),
+        ("WIDEN: shop/cart.py \N{EM DASH} it calls it", {"shop/cart.py": "it calls it"}),
+        ("WIDEN: shop/cart.py (it calls it)", {"shop/cart.py": "it calls it"}),
+        ("WIDEN: ./shop/cart.py", {"shop/cart.py": "no reason given"}),
+        (
+            "WIDEN: a.py, `b.py` and c/Makefile: all do",
+            dict.fromkeys(("a.py", "b.py", "c/Makefile"), "all do"),
+        ),
+        ("WIDEN: a b/c.py: a path with a space", {"a b/c.py": "a path with a space"}),
+        (block("a.py", "", "WIDEN: b.py: no wish, but a line of a file"), {}),
+        ("I would widen the shop: it is small.", {}),
+    ],
+)
+def test_files_are_asked_for_in_any_usual_form(line: str, wishes: dict[str, str]) -> None:
+    assert read_wishes(f"I add the tax.\n\n{line}\n") == wishes
+
+
+async def test_who_only_asks_for_a_file_is_answered_before_it_sends_its_edits(tmp_path: Path) -> None:
+    cart = block("shop/cart.py", "    return total(cart)\n", "    return total(cart, 0)\n")
+    wish = "WIDEN: shop/cart.py, shop/receipt.py: they call it"
+    model = TeamModel(shop_speeches(Engineer_T1=[wish, f"{TAX}\n{cart}"]))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    ended = await run.go_on()
+    assert load_proposal(run.store, ended.proposal_id).proposal.change_of("shop/cart.py") is not None
+    again = [talk for who, talk in zip(model.asked, model.conversations, strict=True) if who == "Engineer T1"][1]
+    assert again[-1].text == (
+        "You may change shop/cart.py as well. shop/receipt.py belongs to T2, which may be at work on it. Leave it out. "
+        "Send the edits now."
+    )
 
 
 async def test_the_qa_engineer_writes_the_tests_without_having_seen_the_code(tmp_path: Path) -> None:

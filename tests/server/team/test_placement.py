@@ -1,4 +1,4 @@
-"""Where new tests go."""
+"""Whose a file is, and where new tests go."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rolecall_analysis import Index, Snapshot
-from rolecall_server.team.test_placement import choose_style_example, choose_test_path
+from rolecall_server.team.test_placement import Whose, choose_style_example, choose_test_path, whose
 from rolecall_server.workspace import Workspace
 
 
@@ -23,6 +23,70 @@ def repository(folder: Path, files: dict[str, str]) -> tuple[Workspace, Snapshot
 USES_PRICE = "from shop.price import total\n\n\ndef test_it(): ...\n"
 OTHER = "def test_other(): ...\n"
 SOURCES = {"shop/__init__.py": "", "shop/price.py": "def total(): ...\n"}
+
+
+HELPS_TESTS = "def make_user(): ...\n"
+REPOSITORY = {
+    "shop/price.py": "def total(): ...\n",
+    "shop/tests.py": "def runs(): ...\n",
+    "shop/utils/test_utils.py": HELPS_TESTS,
+    "shop/testing/client.py": "class Client: ...\n",
+    "shop/test/case.py": "class Case: ...\n",
+    "tests/test_price.py": OTHER,
+    "tests/support.py": HELPS_TESTS,
+    "app/tests.py": "class OrderTests:\n    def test_it(self): ...\n",
+    "t/basic.py": OTHER,
+    "t/helper.py": HELPS_TESTS,
+    "t/more.py": OTHER,
+    "src/pkg/testing/total.py": OTHER,
+}
+
+
+@pytest.mark.parametrize(
+    ("path", "task", "design", "expected"),
+    [
+        # what a task names is code, whatever it is called
+        ("shop/utils/test_utils.py", True, True, Whose.ENGINEER),
+        ("shop/new/test_helpers.py", True, True, Whose.ENGINEER),
+        ("tests/test_price.py", True, False, Whose.ENGINEER),
+        ("README.md", True, True, Whose.ENGINEER),
+        # what lies with tests is for tests, whatever it is called
+        ("tests/test_price.py", False, True, Whose.TESTER),
+        ("tests/test_new.py", False, False, Whose.TESTER),
+        ("tests/conftest.py", False, False, Whose.TESTER),
+        ("tests/__init__.py", False, False, Whose.TESTER),
+        ("tests/data/prices.json", False, False, Whose.TESTER),
+        ("tests/support.py", False, False, Whose.TESTER),
+        ("pkg/tests/fixtures/one.csv", False, False, Whose.TESTER),
+        # in odd places too, by what is there
+        ("app/tests.py", False, False, Whose.TESTER),
+        ("t/new.py", False, False, Whose.TESTER),
+        ("t/data/one.json", False, False, Whose.TESTER),
+        ("t/conftest.py", False, False, Whose.TESTER),
+        ("src/pkg/testing/data.json", False, False, Whose.TESTER),
+        ("shop/test_price.py", False, False, Whose.TESTER),
+        ("web/price.test.ts", False, False, Whose.TESTER),
+        # a module of the product with a name like a test's is none
+        ("shop/utils/test_utils.py", False, False, Whose.NOBODY),
+        ("shop/utils/test_utils.py", False, True, Whose.NOBODY),
+        ("shop/tests.py", False, False, Whose.NOBODY),
+        ("shop/testing/data.json", False, False, Whose.NOBODY),
+        ("shop/test/new.py", False, False, Whose.NOBODY),
+        ("t/helper.py", False, False, Whose.NOBODY),
+        ("conftest.py", False, False, Whose.NOBODY),
+        ("shop/price.py", False, True, Whose.NOBODY),
+        ("README.md", False, True, Whose.NOBODY),
+        # a new file that the design names and the tasks leave out
+        ("checks/rounding.py", False, True, Whose.TESTER),
+        ("checks/rounding.py", False, False, Whose.NOBODY),
+    ],
+)
+def test_tasks_and_design_decide_whose_a_file_is_then_what_lies_there(
+    path: str, task: bool, design: bool, expected: Whose
+) -> None:
+    snapshot = Snapshot().with_changes(REPOSITORY)
+    task_files = {"shop/price.py", path} - (set() if task else {path})
+    assert whose(path, task_files, {path} if design else (), snapshot) is expected
 
 
 @pytest.mark.parametrize(

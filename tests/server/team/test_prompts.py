@@ -183,10 +183,13 @@ async def test_the_qa_engineer_needs_a_module(desk: Desk, path: str) -> None:
     ("path", "may"),
     [
         ("tests/test_price.py", True),
-        ("tests/conftest.py", False),
+        ("tests/conftest.py", True),
+        ("tests/__init__.py", True),
+        ("tests/data/prices.json", True),
         ("shop/test_price.py", True),
         ("shop/price.py", False),
         ("conftest.py", False),
+        ("shop/data/prices.json", False),
         ("pyproject.toml", False),
     ],
 )

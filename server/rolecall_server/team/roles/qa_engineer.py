@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
-from rolecall_analysis import definitions_in, find_definition, is_test_path, tests_of
+from rolecall_analysis import Snapshot, definitions_in, find_definition, is_test_path, tests_of
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import Work
 from rolecall_server.craft.test_text import changed_tests
@@ -17,7 +17,7 @@ from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_aims import Aims, find_aims
 from rolecall_server.team.roles.qa_repair import begin_repair
 from rolecall_server.team.sifting import is_own_module
-from rolecall_server.team.test_placement import choose_style_example, choose_test_path
+from rolecall_server.team.test_placement import choose_style_example, choose_test_path, is_for_tests
 from rolecall_server.team.trials import Trials
 from rolecall_server.workspace import file_exists, read_for_model, read_text_file, why_not_changed
 
@@ -63,7 +63,7 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     work = Work(
         opening=await open_conversation(_PROFILE, desk, focus, task),
         read_text=lambda path: read_for_model(desk.workspace, path),
-        refusal=lambda path: why_not_changed(desk.workspace, path) or _refusal(path),
+        refusal=lambda path: why_not_changed(desk.workspace, path) or _refusal(desk.snapshot, path),
         try_out=lambda files: trials.with_change(files, tuple(dict.fromkeys((*existing, *files)))),
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
@@ -117,7 +117,7 @@ def _objection(path: str, text: str, base: str | None) -> str | None:
     return f"Your edits of {path} change {', '.join(changed[:_MAX_NAMED])}, which exist: leave them as they are."
 
 
-def _refusal(path: str) -> str | None:
-    if is_test_path(path) and PurePosixPath(path).name != "conftest.py":
+def _refusal(snapshot: Snapshot, path: str) -> str | None:
+    if is_for_tests(snapshot, path):
         return None
-    return f"The QA Engineer may change test files only, and {path} is none."
+    return f"The QA Engineer may change test files, and what lies with them, only; {path} is none."
