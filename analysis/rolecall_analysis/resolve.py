@@ -36,11 +36,12 @@ Rule = Literal[
     "alias",
     "assigned value",
     "constructor",
+    "fixture",
     "override",
     "same name",
 ]
-"""Why an edge is there. The last two are never certain: a method may run in place of the one it overrides, and an
-attribute of an unknown value may be the definition of that name."""
+"""Why an edge is there. The last three are never certain: a nearer fixture may have the same name, a method may
+run in place of the one it overrides, and an attribute of an unknown value may be the definition of that name."""
 
 
 ClassKey = tuple[str, str]

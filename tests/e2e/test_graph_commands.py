@@ -51,6 +51,23 @@ def test_imports_are_told_as_json_and_nothing_else_is(root: Path) -> None:
     assert imports["shop.price"] == []
 
 
+def test_the_tests_to_run_for_a_change_are_told_best_first_with_the_reason_for_each(root: Path) -> None:
+    (root / "tests").mkdir(exist_ok=True)
+    (root / "tests" / "test_selected.py").write_text(
+        "from shop.cart import checkout\n\n\ndef test_it(): assert checkout\n"
+    )
+    told = json.loads(rolecall(root, "graph", "tests", ".", "--of", "shop/cart.py::checkout", "--json").stdout)
+    (selected,) = [one for one in told if one["path"] == "tests/test_selected.py"]
+    assert selected["reason"] == "test_it calls checkout"
+    assert selected["certain"]
+    assert [one["score"] for one in told] == sorted((one["score"] for one in told), reverse=True)
+    shown = rolecall(root, "graph", "tests", ".", "--of", "shop/cart.py").stdout
+    assert "tests/test_selected.py" in shown
+    refused = rolecall(root, "graph", "tests", ".", "--of", "shop/nothing.py")
+    assert refused.returncode == 1
+    assert "no file the graph knows" in refused.stderr
+
+
 def test_a_package_is_told_under_its_own_name(root: Path) -> None:
     (root / "shop" / "__init__.py").touch()
     assert json.loads(rolecall(root, "graph", "imports", "shop", "--json").stdout) == {

@@ -4,6 +4,7 @@ Each edge in an answer says whether it is certain, and the rule that made it.
 """
 
 from rolecall_analysis.queries.callers import Callee, CallSite, callees, callers
+from rolecall_analysis.queries.collection import is_conftest, is_test, is_test_function, is_test_path
 from rolecall_analysis.queries.definitions import definitions_in, enclosing_definition, find_definition
 from rolecall_analysis.queries.hierarchy import (
     all_subtypes,
@@ -19,7 +20,7 @@ from rolecall_analysis.queries.references import Destination, Occurrence, defini
 from rolecall_analysis.queries.removed import Dangling, dangling_uses, possibly_dangling_uses, removed_definitions
 from rolecall_analysis.queries.signatures import Mismatch, signature_mismatches
 from rolecall_analysis.queries.symbols import Symbol, find_symbols, outline, symbol_tree
-from rolecall_analysis.queries.tests import is_test_path, tests_of
+from rolecall_analysis.queries.tests import SelectedTests, select_tests, tests_of
 from rolecall_analysis.queries.unresolved import Unresolved, missing_attributes, unresolved_names
 from rolecall_analysis.queries.uses import uses
 
@@ -32,6 +33,7 @@ __all__ = [
     "Impact",
     "Mismatch",
     "Occurrence",
+    "SelectedTests",
     "Step",
     "Symbol",
     "Unresolved",
@@ -48,6 +50,9 @@ __all__ = [
     "impact",
     "import_graph",
     "importers",
+    "is_conftest",
+    "is_test",
+    "is_test_function",
     "is_test_path",
     "missing_attributes",
     "outline",
@@ -56,6 +61,7 @@ __all__ = [
     "possibly_dangling_uses",
     "references",
     "removed_definitions",
+    "select_tests",
     "signature_mismatches",
     "subtypes",
     "supertypes",

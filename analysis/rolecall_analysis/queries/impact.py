@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from rolecall_analysis.flow import FlowRule
 from rolecall_analysis.queries.callers import callers
+from rolecall_analysis.queries.collection import is_conftest, is_test_path
 from rolecall_analysis.queries.definitions import definitions_in, is_inside
 from rolecall_analysis.queries.importers import importers
 from rolecall_analysis.queries.references import references
-from rolecall_analysis.queries.tests import is_test_path
 from rolecall_analysis.resolve import Rule, holder_of
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, Span
@@ -21,6 +22,8 @@ MAX_SAME_NAME = 25
 
 MAX_FOLLOWED = 6
 """Of so many changed definitions the values are followed: that takes longer than to find their names."""
+
+_FIXTURE_NAME = re.compile(r"\bname\s*=\s*[\"'](\w+)[\"']")
 
 _Place = tuple[str, str]
 """A path, and the qualified name of a definition in it; empty for the module itself."""
@@ -158,9 +161,30 @@ def dependents_of(snapshot: Snapshot, definition: Definition) -> Iterator[Step]:
         if occurrence.rule != "same name" or n_same_name <= MAX_SAME_NAME:
             holder = _holder(snapshot, occurrence.path, occurrence.owner, occurrence.span)
             yield Step(occurrence.path, holder, occurrence.certain, occurrence.rule)
+    yield from _tests_with_fixture(snapshot, definition)
     owner = holder_of(snapshot, definition) if definition.name == "__init__" else None
     for site in callers(snapshot, owner, reach=None) if owner is not None else ():
         yield Step(site.path, site.caller, site.certain, site.rule)
+
+
+def _tests_with_fixture(snapshot: Snapshot, definition: Definition) -> Iterator[Step]:
+    """Find the functions that ask pytest for the fixture *definition* by a parameter; all tests if it is automatic."""
+    marks = [mark for mark in definition.decorators if mark.partition("(")[0].endswith("fixture")]
+    if not marks:
+        return
+    name = next((found[1] for mark in marks if (found := _FIXTURE_NAME.search(mark))), definition.name)
+    folder = definition.path.removesuffix("conftest.py") if is_conftest(definition.path) else definition.path
+    if any("autouse=True" in mark.replace(" ", "") for mark in marks):
+        yield from (
+            Step(path, None, certain=False, rule="fixture")
+            for path in sorted(snapshot.files)
+            if path.startswith(folder) and is_test_path(path)
+        )
+    parameter = re.compile(rf"[(,]\s*{re.escape(name)}\s*[,:=)]")
+    for path in sorted(path for path in snapshot.mentioning(name) if path.startswith(folder)):
+        for user in definitions_in(snapshot, path):
+            if user.kind in ("function", "method") and user != definition and parameter.search(user.signature):
+                yield Step(path, user, certain=False, rule="fixture")
 
 
 def _changed_parts(snapshot: Snapshot, origin: Definition | str) -> tuple[set[_Place], list[Step]]:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from rolecall_analysis.queries.collection import is_test_path
 from rolecall_analysis.queries.definitions import definitions_in
-from rolecall_analysis.queries.tests import is_test_path
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts
 

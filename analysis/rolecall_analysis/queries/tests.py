@@ -1,17 +1,141 @@
-"""Which tests exercise what."""
+"""Which tests exercise what, which to run for a change, best first, and why each: by calls, imports and fixtures."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
+from math import log1p
 
 from rolecall_analysis.exports import import_targets
 from rolecall_analysis.modules import location_of, split_location
 from rolecall_analysis.queries.candidates import candidates
+from rolecall_analysis.queries.collection import is_conftest, is_test, is_test_function
 from rolecall_analysis.queries.definitions import definitions_in
+from rolecall_analysis.queries.impact import Dependent, Step, impact
 from rolecall_analysis.queries.importers import importers
 from rolecall_analysis.resolve import resolve
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts
+
+_MAX_STEPS = 8
+_MAX_DEPENDENTS = 2_000
+"""Beyond this many callers of callers the imports, which are followed to the end, tell as much."""
+_CHANGED = 100.0
+_POSSIBLE = 0.5
+"""What a step that is only possible leaves of the weight of a way; each further step halves it too."""
+_SIZE = 0.2
+"""What the logarithm of the number of tests in a file counts: of two files the larger fails more often."""
+
+_NOTHING: tuple[Dependent, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SelectedTests:
+    """A test file that a change may make fail."""
+
+    path: str
+    score: float
+    """How likely, against the others of the same selection."""
+    reason: str
+    """A sentence without its subject, the file: ``test_view calls total, through checkout``."""
+    steps: tuple[Step, ...] = ()
+    """From what changed to the test; empty where it does not call it."""
+
+    @property
+    def certain(self) -> bool:
+        """Whether a test in it calls what changed, and every binding on the way was followed."""
+        return bool(self.steps) and all(step.certain for step in self.steps)
+
+
+def select_tests(snapshot: Snapshot, changed: Iterable[Definition | str]) -> tuple[SelectedTests, ...]:
+    """Return the test files that the *changed* definitions, or files, may make fail, likeliest first.
+
+    A file counts where one of its functions calls what changed, by other functions and fixtures too, or where it
+    imports the changed file, by other files and by the ``conftest.py`` files above it too.
+    """
+    origins = tuple(changed)
+    files = tuple(dict.fromkeys(one if isinstance(one, str) else one.path for one in origins))
+    found = impact(snapshot, origins, max_steps=_MAX_STEPS, limit=_MAX_DEPENDENTS)
+    calling: dict[str, list[Dependent]] = {}
+    for dependent in found.dependents:
+        if is_test(snapshot, dependent.path):
+            calling.setdefault(dependent.path, []).append(dependent)
+    ways = _import_ways(snapshot, files)
+    paths = {*calling, *(path for path in ways if is_test(snapshot, path))}
+    selected = (_selected(snapshot, path, files, calling.get(path, _NOTHING), ways) for path in paths)
+    return tuple(sorted(selected, key=lambda one: (-one.score, one.path)))
+
+
+def _import_ways(snapshot: Snapshot, files: Iterable[str]) -> dict[str, str]:
+    """Each file that imports one of *files*, at any distance, and the file by which it does so; nearest first."""
+    ways = dict.fromkeys(files, "")
+    pending = list(ways)
+    for path in pending:
+        for other in (*importers(snapshot, path), *_below_conftest(snapshot, path)):
+            if other not in ways:
+                ways[other] = path
+                pending.append(other)
+    return ways
+
+
+def _below_conftest(snapshot: Snapshot, path: str) -> Iterable[str]:
+    """The test files for which pytest imports the ``conftest.py`` at *path*."""
+    if not is_conftest(path):
+        return ()
+    folder = path.removesuffix("conftest.py")
+    return [other for other in snapshot.files if other.startswith(folder) and is_test(snapshot, other)]
+
+
+def _selected(
+    snapshot: Snapshot, path: str, files: Sequence[str], calling: Sequence[Dependent], ways: Mapping[str, str]
+) -> SelectedTests:
+    if path in files:
+        return SelectedTests(path, _CHANGED, "is changed itself")
+    n_tests = sum(is_test_function(definition) for definition in definitions_in(snapshot, path))
+    way = _way(path, ways)
+    score = (
+        log1p(sum(_weight(dependent) for dependent in calling))
+        + max(_likeness(path, file) for file in files)
+        + (1 / len(way) if way else 0)
+        + _SIZE * log1p(n_tests)
+    )
+    if calling:
+        best = max(calling, key=_weight)
+        return SelectedTests(path, score, _describe_calls(best, len(calling)), best.steps)
+    through = f", through {' and '.join(way[1:-1][-2:])}" if way[1:-1] else ""
+    return SelectedTests(path, score, f"imports {way[0]}{through}")
+
+
+def _weight(dependent: Dependent) -> float:
+    """How much one way from a test to what changed counts."""
+    n_possible = sum(not step.certain for step in dependent.steps)
+    return 0.5 ** (len(dependent.steps) - 1) * _POSSIBLE**n_possible
+
+
+def _likeness(path: str, file: str) -> int:
+    """How far the name of the test file *path* says that it is for *file*: 2 for ``test_price.py`` of ``price.py``."""
+    name, stem = split_location(location_of(path))[1], split_location(location_of(file))[1].strip("_")
+    return 2 if name in {f"test_{stem}", f"{stem}_test"} else int(bool(stem) and stem in name)
+
+
+def _way(path: str, ways: Mapping[str, str]) -> list[str]:
+    """The files from a changed one to *path*, each imported by the next; empty where there is no such way."""
+    way = [path] if path in ways else []
+    while way and ways[way[0]]:
+        way.insert(0, ways[way[0]])
+    return way
+
+
+def _describe_calls(best: Dependent, n_calling: int) -> str:
+    """``test_view calls total, through checkout; so do 3 more``."""
+    origin = best.origin if isinstance(best.origin, str) else best.origin.qualified_name
+    names = [step.definition.qualified_name if step.definition else step.path for step in best.steps]
+    who = names[-1] if best.definition is not None else "its own code"
+    verb = "uses" if isinstance(best.origin, str) else "calls" if best.certain else "may call"
+    through = f", through {' and '.join(names[-2::-1][:2])}" if names[:-1] else ""
+    further = f"; so do {n_calling - 1} more" if n_calling > 1 else ""
+    return f"{who} {verb} {origin}{through}{further}"
 
 
 def tests_of(snapshot: Snapshot, path: str) -> tuple[str, ...]:
@@ -19,12 +143,12 @@ def tests_of(snapshot: Snapshot, path: str) -> tuple[str, ...]:
 
     ``test_<stem>`` comes first, then those that import it directly, then the nearest.
     """
-    direct = {other for other in importers(snapshot, path) if is_test_path(other)}
+    direct = {other for other in importers(snapshot, path) if is_test(snapshot, other)}
     names = frozenset(d.name for d in definitions_in(snapshot, path) if not d.scope)
     found = direct | {
         facts.path
         for facts in candidates(snapshot, names)
-        if is_test_path(facts.path) and facts.path not in direct and _reaches(snapshot, facts, path, names)
+        if is_test(snapshot, facts.path) and facts.path not in direct and _reaches(snapshot, facts, path, names)
     }
     stem = split_location(location_of(path))[1]
 
@@ -34,15 +158,6 @@ def tests_of(snapshot: Snapshot, path: str) -> tuple[str, ...]:
         return not own, stem not in other, other not in direct, other
 
     return tuple(sorted(found - {path}, key=nearness))
-
-
-def is_test_path(path: str) -> bool:
-    """Whether pytest, unittest or Django would collect the file by its name."""
-    name = split_location(path)[1]
-    if not name.endswith(".py"):
-        return False
-    stem = name.removesuffix(".py")
-    return stem.startswith("test_") or stem.endswith("_test") or stem in {"test", "tests"}
 
 
 def _reaches(snapshot: Snapshot, facts: FileFacts, path: str, names: frozenset[str]) -> bool:

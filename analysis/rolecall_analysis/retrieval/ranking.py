@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from heapq import nlargest, nsmallest
 from typing import TypeVar
 
-from rolecall_analysis.queries import is_test_path
+from rolecall_analysis.queries import is_test
 from rolecall_analysis.retrieval.corpus import Corpus
 from rolecall_analysis.retrieval.files import file_evidence
 from rolecall_analysis.retrieval.functions import function_at_cursor, function_evidence
@@ -89,7 +89,7 @@ def _rank_functions(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[R
 def _files(snapshot: Snapshot, given: Collection[str] | None) -> set[str]:
     """The known files among *given*; without any given, all but tests."""
     if given is None:
-        return {path for path in snapshot.files if not is_test_path(path)}
+        return {path for path in snapshot.files if not is_test(snapshot, path)}
     return snapshot.files.keys() & set(given)
 
 

@@ -281,6 +281,8 @@ def _add_graph(graph: argparse.ArgumentParser) -> None:
     impact.add_argument("--steps", type=int, default=4, metavar="N", help="how far to follow, 4 if not given")
     impact.add_argument("--limit", type=int, default=200, metavar="N", help="how much to tell, 200 if not given")
     impact.add_argument("--certain", action="store_true", help="only follow what is certain")
+    tests = questions.add_parser("tests", help="which tests to run for a change of a file or symbol, best first")
+    tests.add_argument("--of", nargs="+", required=True, metavar="PATH[::NAME]", help="what changes")
     stats = questions.add_parser("stats", help="files, lines and definitions, counted")
     view = questions.add_parser("view", help="write a map of the code as one HTML page")
     view.add_argument(
@@ -296,9 +298,9 @@ def _add_graph(graph: argparse.ArgumentParser) -> None:
         help="find calls by resolving names, or by following values, which finds more and takes longer; "
         "values for up to 300 files if not given",
     )
-    for question in (calls, imports, symbols, impact, stats, view):
+    for question in (calls, imports, symbols, impact, tests, stats, view):
         question.add_argument("folder", type=Path, metavar="DIR", help="a repository or a package")
-    for question in (calls, imports, symbols, impact, stats):
+    for question in (calls, imports, symbols, impact, tests, stats):
         question.add_argument("--json", action="store_true", help="print everything, as JSON")
     unbound = questions.add_parser("unbound", help="names that may be read before they have a value")
     unbound.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a Python file, or a folder of them")

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.console import Console
 
-from rolecall_analysis import Definition, definitions_in, find_definition
+from rolecall_analysis import Definition, SelectedTests, Step, definitions_in, find_definition, select_tests
 from rolecall_analysis.flow import call_graph, edges_as_dotted
 from rolecall_analysis.queries import Dependent, find_symbols, impact, import_graph
 from rolecall_server.cli import graph_text
@@ -105,6 +105,26 @@ def _impact(arguments: argparse.Namespace, messages: Console) -> int:
     return 0
 
 
+def _tests(arguments: argparse.Namespace, messages: Console) -> int:
+    code = read_code(arguments.folder, messages)
+    found = select_tests(code.snapshot, [_changed(code, arguments.folder, text) for text in arguments.of])
+    if arguments.json:
+        _print_json([_selected_json(code, one) for one in found])
+    else:
+        graph_text.print_selection(wide_screen(), code, found)
+    return 0
+
+
+def _selected_json(code: Code, selected: SelectedTests) -> Mapping[str, Any]:
+    return {
+        "path": code.shown(selected.path),
+        "score": round(selected.score, 3),
+        "reason": selected.reason,
+        "certain": selected.certain,
+        "steps": [_step_json(code, step) for step in selected.steps],
+    }
+
+
 def _changed(code: Code, folder: Path, text: str) -> Definition | str:
     """What ``PATH`` or ``PATH::SYMBOL`` names.
 
@@ -129,15 +149,16 @@ def _dependent_json(code: Code, dependent: Dependent) -> Mapping[str, Any]:
         "path": code.shown(dependent.path),
         "name": dependent.definition.qualified_name if dependent.definition is not None else "",
         "certain": dependent.certain,
-        "steps": [
-            {
-                "path": code.shown(step.path),
-                "name": step.definition.qualified_name if step.definition is not None else "",
-                "certain": step.certain,
-                "rule": step.rule,
-            }
-            for step in dependent.steps
-        ],
+        "steps": [_step_json(code, step) for step in dependent.steps],
+    }
+
+
+def _step_json(code: Code, step: Step) -> Mapping[str, Any]:
+    return {
+        "path": code.shown(step.path),
+        "name": step.definition.qualified_name if step.definition is not None else "",
+        "certain": step.certain,
+        "rule": step.rule,
     }
 
 
@@ -170,6 +191,7 @@ _COMMANDS: Mapping[str, Callable[[argparse.Namespace, Console], int]] = {
     "imports": _imports,
     "symbols": _symbols,
     "impact": _impact,
+    "tests": _tests,
     "stats": _stats,
     "unbound": _unbound,
     "view": _view,

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from rolecall_analysis import Definition
+from rolecall_analysis import Definition, SelectedTests
 from rolecall_analysis.flow import CallEdge
 from rolecall_analysis.queries import Dependent, Impact, Symbol, symbol_tree
 from rolecall_server.cli.reading import Code
@@ -160,6 +160,15 @@ def print_impact(screen: Console, code: Code, found: Impact) -> None:
     _say_more(screen, len(found.dependents) - MAX_ROWS)
     if not found.is_complete:
         say(screen, "There is more, further away or beyond the limit (--steps, --limit).", "dim")
+
+
+def print_selection(screen: Console, code: Code, selected: Sequence[SelectedTests]) -> None:
+    """Print the test files to run for a change, likeliest to fail first, each with its reason."""
+    say(screen, f"{len(selected):,} test file{'s' if len(selected) != 1 else ''}, likeliest to fail first", "bold")
+    for one in selected[:MAX_ROWS]:
+        row = Text(visible(code.shown(one.path)), "bold")
+        screen.print(row.append(visible(f"  {one.reason}"), "dim"), soft_wrap=True)
+    _say_more(screen, len(selected) - MAX_ROWS)
 
 
 def _explained(code: Code, dependent: Dependent) -> Text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from rolecall_analysis import Snapshot, importers, is_python, is_test_path, tests_of
+from rolecall_analysis import Definition, SelectedTests, Snapshot, definitions_in, importers, is_python, select_tests
 from rolecall_server.review.evidence import CoverageChange, Evidence, Failure, Finding, Tally
 from rolecall_server.sandbox import (
     FileCoverage,
@@ -98,19 +98,70 @@ class Bench:
 
 
 def affected_tests(snapshot: Snapshot, files: Collection[str]) -> tuple[str, ...]:
-    """The test files that a change of *files* concerns: those that import them, and those it changes itself.
+    """Return the test files that a change of *files* concerns, likeliest to fail first.
 
     A file of another language that no test is known to reach stands for all tests of its package.
     """
-    found = dict.fromkeys(path for path in files if is_test_path(path) or is_test_file(path))
-    for path in files:
-        found |= dict.fromkeys(tests_of(snapshot, path) if is_python(path) else _tests_importing(snapshot, path))
-    return tuple(found)
+    return tuple(one.path for one in _selected(snapshot, files, {path: [path] for path in files}))
+
+
+def select_for_change(snapshot: Snapshot, files: Mapping[str, str | None]) -> tuple[SelectedTests, ...]:
+    """Return the test files that reach what *files* change in *snapshot*, likeliest to fail first, each with why.
+
+    That is, those that reach the changed definitions with the change, or without it those that are gone then.
+    """
+    after = snapshot.with_changes(files)
+    changed = {path: _changed_parts(snapshot, after, path) for path in files}
+    gone = {path: _changed_parts(after, snapshot, path) for path in files}
+    found: dict[str, SelectedTests] = {}
+    for one in (*_selected(after, files, changed), *_selected(snapshot, files, gone)):
+        known = found.get(one.path)
+        if files.get(one.path, "") is not None and (known is None or known.score < one.score):
+            found[one.path] = one
+    return tuple(sorted(found.values(), key=lambda one: -one.score))
+
+
+def _selected(
+    snapshot: Snapshot, files: Iterable[str], changed: Mapping[str, Sequence[Definition | str]]
+) -> tuple[SelectedTests, ...]:
+    """The tests of what *changed* in Python, then those of the other *files*."""
+    selected = select_tests(snapshot, [part for path in files if is_python(path) for part in changed[path]])
+    others = [path for path in files if not is_python(path) and changed[path]]
+    elsewhere = {test: path for path in others for test in _tests_importing(snapshot, path)}
+    return (*selected, *(SelectedTests(test, 0.0, _why(test, path)) for test, path in elsewhere.items()))
+
+
+def _why(test: str, path: str) -> str:
+    if test == path:
+        return "is changed itself" if is_test_file(path) else "stands for the tests of its package"
+    return f"imports {path}"
+
+
+def _changed_parts(before: Snapshot, after: Snapshot, path: str) -> list[Definition | str]:
+    """Return the innermost definitions of *path* whose text in *after* is new; the file where it is outside of them."""
+    texts = _texts(before, path), _texts(after, path)
+    changed = [part for name, (part, text) in texts[1].items() if name not in texts[0] or texts[0][name][1] != text]
+    inner = {part.scope for part in changed}
+    parts: list[Definition | str] = [part for part in changed if part.qualified_name not in inner]
+    same = before.text(path) == after.text(path)
+    return parts if parts or same or after.text(path) is None else [path]
+
+
+def _texts(snapshot: Snapshot, path: str) -> dict[str, tuple[Definition, str]]:
+    """The definitions of *path*, but attributes, by their names, each with its text."""
+    lines = (snapshot.text(path) or "").splitlines()
+    return {
+        part.qualified_name: (part, "\n".join(lines[part.span.start.line : part.span.end.line + 1]))
+        for part in definitions_in(snapshot, path)
+        if part.kind != "variable" or not part.scope
+    }
 
 
 def _tests_importing(snapshot: Snapshot, path: str) -> Iterable[str]:
     """The test files that import *path*, directly or through other files; *path* itself where there are none."""
-    if not runs_tests(path) or is_test_file(path):
+    if is_test_file(path):
+        return (path,)
+    if not runs_tests(path):
         return ()
     reached, pending = {path}, [path]
     while pending:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rolecall_analysis import Snapshot
-from rolecall_server.craft.trial import affected_tests
+from rolecall_server.craft.trial import select_for_change
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.team.request import Desk
 from rolecall_server.workspace import file_exists
@@ -50,7 +50,5 @@ class Trials:
 
 
 def tests_of_change(snapshot: Snapshot, files: Mapping[str, str | None]) -> tuple[str, ...]:
-    """The tests that reach *files* with the change, and those that reach without it what is gone then."""
-    gone = [path for path, text in files.items() if text is None]
-    after = affected_tests(snapshot.with_changes(files), files)
-    return tuple(dict.fromkeys((*after, *affected_tests(snapshot, gone))))
+    """Return the test files that reach *files*, likeliest to fail first."""
+    return tuple(one.path for one in select_for_change(snapshot, files))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.craft.trial import Bench, affected_tests, evidence
+from rolecall_server.craft.trial import Bench, affected_tests, evidence, select_for_change
 from rolecall_server.review.evidence import summarise_tests
 from rolecall_server.sandbox import NotRun, Shadow, TestRun, Unconfined, shadow_workspace
 from rolecall_server.workspace import Workspace
@@ -86,3 +86,26 @@ def test_what_was_not_run_beside_what_was_is_noted() -> None:
     shown = evidence(None, run, problems=(), findings=(), repairs=0, model="")
     assert shown.notes == ("go is not installed.",)
     assert "not run" not in summarise_tests(shown)
+
+
+def test_the_tests_of_a_change_are_those_that_reach_the_definitions_it_changes_or_takes_away() -> None:
+    snapshot = snapshot_from(
+        """
+        #- prices.py
+        def total(): return 1
+        def tax(): return 2
+        #- test_total.py
+        from prices import total
+        def test_total(): assert total()
+        #- test_tax.py
+        from prices import tax
+        def test_tax(): assert tax()
+        """
+    )
+    told = {one.path: one.reason for one in select_for_change(snapshot, {"prices.py": "def total(): return 3\n"})}
+    assert told == {"test_total.py": "test_total calls total", "test_tax.py": "test_tax calls tax"}
+    one_function = {"prices.py": "def total(): return 3\ndef tax(): return 2\n"}
+    assert [one.path for one in select_for_change(snapshot, one_function)] == ["test_total.py", "test_tax.py"]
+    assert select_for_change(snapshot, one_function)[1].reason == "imports prices.py"
+    gone = {"prices.py": None, "test_tax.py": None}
+    assert [one.path for one in select_for_change(snapshot, gone)] == ["test_total.py"]

@@ -1,0 +1,132 @@
+"""Which files are tests: by their names, and by what the repository's settings of pytest collect."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping
+from configparser import Error as ConfigParserError
+from configparser import RawConfigParser
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from typing import Any, cast
+
+from rolecall_analysis.modules import split_location
+from rolecall_analysis.queries.definitions import definitions_in
+from rolecall_analysis.snapshot import Snapshot
+from rolecall_analysis.values import Definition
+
+
+def is_test_path(path: str) -> bool:
+    """Whether pytest, unittest or Django would collect the file by its name."""
+    name = split_location(path)[1]
+    if not name.endswith(".py"):
+        return False
+    stem = name.removesuffix(".py")
+    return stem.startswith("test_") or stem.endswith("_test") or stem in {"test", "tests"}
+
+
+def is_test(snapshot: Snapshot, path: str) -> bool:
+    """Return whether the repository's own collection takes *path* for tests.
+
+    That is, by the names and folders in its settings of pytest. ``tests.py``, which Django collects and pytest does
+    not, counts where it holds a test case or the settings name it: it may as well be a module of the product.
+    """
+    if not path.endswith(".py") or is_conftest(path):
+        return False
+    collection = snapshot.derived("collection", _collection)
+    if collection.folders and not any(f"{path}/".startswith(f"{folder}/") for folder in collection.folders):
+        return False
+    name = split_location(path)[1]
+    if any(fnmatch(name, pattern) for pattern in collection.names):
+        return True
+    return is_test_path(path) and path in snapshot.files and _holds_test_case(snapshot, path)
+
+
+def is_conftest(path: str) -> bool:
+    """Return whether pytest imports *path* for the tests below its folder."""
+    return split_location(path)[1] == "conftest.py"
+
+
+def is_test_function(definition: Definition) -> bool:
+    """Return whether pytest would collect *definition* in a test file: ``def test_total``."""
+    return definition.kind in ("function", "method") and definition.name.startswith("test")
+
+
+_NAMES = ("test_*.py", "*_test.py")
+"""What pytest collects where the settings do not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Collection:
+    """What a repository's settings say of where its tests are."""
+
+    names: tuple[str, ...]
+    folders: tuple[str, ...]
+    """Empty: all of them."""
+
+
+def _collection(snapshot: Snapshot) -> _Collection:
+    sections = (_section(snapshot, path, section) for path, section in _SETTINGS)
+    settings = next(filter(None, sections), _NO_SETTINGS)
+    names, folders = settings.get("python_files", ()), settings.get("testpaths", ())
+    known = tuple(folder.strip("./") for folder in folders if not set(folder) & set("*?["))
+    # pytest falls back on everything where none of them is there.
+    there = tuple(folder for folder in known if any(path.startswith(f"{folder}/") for path in snapshot.files))
+    return _Collection(names or _NAMES, there if len(known) == len(folders) else ())
+
+
+_SETTINGS = (
+    ("pytest.toml", "pytest"),
+    (".pytest.toml", "pytest"),
+    ("pytest.ini", "pytest"),
+    (".pytest.ini", "pytest"),
+    ("pyproject.toml", "tool.pytest"),
+    ("tox.ini", "pytest"),
+    ("setup.cfg", "tool:pytest"),
+)
+"""Where pytest looks for its settings, in its order, and the section they stand in."""
+
+
+_NO_SETTINGS: Mapping[str, tuple[str, ...]] = {}
+
+
+def _section(snapshot: Snapshot, path: str, section: str) -> Mapping[str, tuple[str, ...]]:
+    """The settings of pytest in one file, each a list of words; none where it holds none."""
+    text = snapshot.text(path)
+    if text is None or section not in text:
+        return {}
+    try:
+        return _toml_section(text, section) if path.endswith(".toml") else _ini_section(text, section)
+    except (tomllib.TOMLDecodeError, ConfigParserError):
+        return {}
+
+
+def _toml_section(text: str, section: str) -> Mapping[str, tuple[str, ...]]:
+    found: Any = tomllib.loads(text)
+    for key in section.split("."):
+        found = _table(found, key)
+    found = _table(found, "ini_options") or found
+    return {key: _words(found[key]) for key in ("python_files", "testpaths") if key in found}
+
+
+def _table(found: Any, key: str) -> Any:
+    inner: Any = found.get(key, {})
+    return cast("Any", inner) if isinstance(inner, dict) else {}
+
+
+def _ini_section(text: str, section: str) -> Mapping[str, tuple[str, ...]]:
+    parser = RawConfigParser(strict=False, allow_no_value=True)
+    parser.read_string(text)
+    found = dict(parser.items(section)) if parser.has_section(section) else {}
+    return {key: _words(found[key]) for key in ("python_files", "testpaths") if found.get(key)}
+
+
+def _words(value: object) -> tuple[str, ...]:
+    return tuple(map(str, cast("list[object]", value))) if isinstance(value, list) else tuple(str(value).split())
+
+
+def _holds_test_case(snapshot: Snapshot, path: str) -> bool:
+    return any(
+        definition.kind == "class" and any(base.endswith("TestCase") for base in definition.bases)
+        for definition in definitions_in(snapshot, path)
+    )
