@@ -95,7 +95,7 @@ def _explain_key(complaint: Complaint, asked: Asked) -> KeyRefused:
 
 def _explain_limit(complaint: Complaint, asked: Asked) -> RateLimited:
     wait = _wait(complaint.retry_after)
-    when = "in a minute" if wait is None else f"after {_clock(datetime.now().astimezone() + wait)}"
+    when = "in a minute" if wait is None else f"after {_clock((datetime.now(UTC) + wait).astimezone())}"
     return RateLimited(
         complaint.sentence(asked, "asks for patience"), f"Run the command again {when}, or choose another model."
     )

@@ -1,6 +1,6 @@
 """Each fault of an endpoint, again and again, through all the layers of a run's call.
 
-Every call ends in the right typed error, in time; the ledger adds up and keeps within its cap; no file is written.
+Every call ends in the right typed error; the ledger adds up and keeps within its cap; no file is written.
 ROLECALL_MODEL_FAULTS says how often each fault is repeated.
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -29,29 +28,10 @@ from .test_faults import FAULTS, Fault
 
 N_TIMES = int(os.environ.get("ROLECALL_MODEL_FAULTS", "1"))
 AT_ONCE = 4
-GRACE_S = 1.0
 QUESTION = [ChatMessage("user", "Well?")]
 MOST_TOKENS = 100_000
 HEAVY = [fault for fault in FAULTS if fault.turn.name.startswith("floods")]
 LIGHT = [fault for fault in FAULTS if fault not in HEAVY]
-TICK_S = 0.02
-
-
-class Lateness:
-    """How late this machine is with what it was to do at a time: that is nobody else's fault."""
-
-    def __init__(self) -> None:
-        self.most_s = 0.0
-        self._task = asyncio.create_task(self._watch())
-
-    async def _watch(self) -> None:
-        while True:
-            began_at_s = time.monotonic()
-            await asyncio.sleep(TICK_S)
-            self.most_s = max(self.most_s, time.monotonic() - began_at_s - TICK_S)
-
-    def stop(self) -> None:
-        self._task.cancel()
 
 
 async def suffer(fault: Fault, root: Path, store: Store) -> None:
@@ -60,16 +40,12 @@ async def suffer(fault: Fault, root: Path, store: Store) -> None:
     with ChatServer(fault.turn) as server:
         client = OpenAIChat(Endpoint(server.base_url), "scripted-model", fault.timeout_s)
         calls = StoredCalls(client, store, run_id, BudgetSettings(tokens_per_run=MOST_TOKENS), 1000)
-        lateness, began_at_s = Lateness(), time.monotonic()
         with pytest.raises(RolecallError) as caught:
             await calls.complete(QUESTION)
-        took_s = time.monotonic() - began_at_s
-        lateness.stop()
         await calls.aclose()
     store.end_run(run_id, "failed", str(caught.value))
     assert type(caught.value) is fault.error
     assert caught.value.next_step
-    assert took_s <= fault.timeout_s + GRACE_S + 2 * lateness.most_s
     stored = store.calls(run_id)
     assert stored, "what was asked is stored"
     assert all(call.reply is None and fault.error.__name__ in call.error for call in stored)
@@ -84,7 +60,7 @@ async def suffer(fault: Fault, root: Path, store: Store) -> None:
 
 
 @pytest.mark.parametrize("fault", LIGHT, ids=lambda fault: fault.name)
-async def test_a_fault_ends_in_its_error_in_time_with_the_store_in_order(fault: Fault, tmp_path: Path) -> None:
+async def test_a_fault_ends_in_its_error_with_the_store_in_order(fault: Fault, tmp_path: Path) -> None:
     root = write_workspace(tmp_path / "work")
     before = contents(root)
     store = open_store(tmp_path / "rolecall.db")

@@ -10,7 +10,7 @@ import ssl
 import subprocess
 import traceback
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 import httpx2
 import openai
@@ -66,6 +66,7 @@ from support.chat_server import (
     sends_lines,
     stalls_after,
 )
+from support.patience import PATIENCE_S
 
 
 def objects(values: SearchStrategy[object]) -> SearchStrategy[object]:
@@ -79,7 +80,7 @@ ASKED = Asked(Endpoint("http://localhost:8080/v1"), "m", 5)
 QUESTION = (ChatMessage("user", "Well?"),)
 
 
-async def failure_of(endpoint: Endpoint, timeout_s: float = 5.0) -> RolecallError:
+async def failure_of(endpoint: Endpoint, timeout_s: float = PATIENCE_S) -> RolecallError:
     """The error that asking *endpoint* ends in."""
     client = OpenAIChat(endpoint, "scripted-model", timeout_s)
     try:
@@ -99,7 +100,7 @@ class Fault:
     tells: str
     """A pattern in the whole text."""
     n_calls: int = 1
-    timeout_s: float = 30.0
+    timeout_s: float = PATIENCE_S
     """Far more than a fault takes, but for those that only a deadline ends."""
 
     @property
@@ -141,10 +142,10 @@ FAULTS = [
     Fault(sends_body("<html>Bad Gateway", status=502, content_type="text/html"), ProviderUnavailable, "web page", 3),
     Fault(fails(503, "Loading model"), ProviderUnavailable, "Loading model", n_calls=3),
     # late
-    Fault(hangs(), DeadlinePassed, "within 0.3 s.*timeoutSeconds", timeout_s=0.3),
-    Fault(stalls_after("hal"), DeadlinePassed, "within 0.3 s", timeout_s=0.3),
-    Fault(pings(), DeadlinePassed, "within 0.3 s", timeout_s=0.3),
-    Fault(says("slow", n_pieces=4, pause_s=0.2), DeadlinePassed, "within 0.3 s", timeout_s=0.3),
+    Fault(hangs(), DeadlinePassed, "within 1 s.*timeoutSeconds", timeout_s=1.0),
+    Fault(stalls_after("hal"), DeadlinePassed, "within 1 s", timeout_s=1.0),
+    Fault(pings(), DeadlinePassed, "within 1 s", timeout_s=1.0),
+    Fault(says("slow", n_pieces=4, pause_s=0.5), DeadlinePassed, "within 1 s", timeout_s=1.0),
     # not a chat completion
     Fault(sends_body("<html>Log in", content_type="text/html"), ReplyMalformed, "no chat completion.*BASE_URL"),
     Fault(sends_body("hello", content_type="text/plain"), ReplyMalformed, "no chat completion"),
@@ -252,7 +253,7 @@ async def test_an_unknown_host_is_told_as_one(monkeypatch: pytest.MonkeyPatch) -
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
-    error = await failure_of(Endpoint("http://models.invalid/v1"), timeout_s=20)
+    error = await failure_of(Endpoint("http://models.invalid/v1"))
     assert isinstance(error, ConnectionFailed)
     assert "http://models.invalid/v1 cannot be reached: its host is not known" in error.what
 
@@ -413,11 +414,13 @@ def test_a_refusal_without_a_code_is_sorted_by_its_words(status: int, said: str,
 
 
 def test_an_hour_to_come_back_is_told_in_local_time() -> None:
-    in_five_minutes = datetime.now().astimezone() + timedelta(seconds=300)
+    earliest = datetime.now(UTC) + timedelta(seconds=300)
     error = explain_complaint(read_complaint("wait", ASKED.endpoint, 429, "300"), ASKED)
-    assert any(f"{in_five_minutes + timedelta(seconds=late):%H:%M:%S}" in error.next_step for late in range(3)), (
-        error.next_step
-    )
+    latest = datetime.now(UTC) + timedelta(seconds=300)
+    told = re.search(r"after ((?:\d{4}-\d\d-\d\d )?\d\d:\d\d(?::\d\d)?)", error.next_step)
+    assert told
+    possible = [(earliest + timedelta(seconds=n)).astimezone() for n in range((latest - earliest).seconds + 2)]
+    assert told[1] in {f"{each:{form}}" for each in possible for form in ("%H:%M:%S", "%Y-%m-%d %H:%M")}
 
 
 def test_a_date_to_come_back_is_told_as_one() -> None:

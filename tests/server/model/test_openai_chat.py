@@ -37,7 +37,7 @@ async def connect() -> AsyncIterator[Connect]:
     """Makes clients of a server, and closes them."""
     clients: list[OpenAIChat] = []
 
-    def make(server: ChatServer, model: str = "scripted-model", timeout_s: float = 5.0) -> OpenAIChat:
+    def make(server: ChatServer, model: str = "scripted-model", timeout_s: float = PATIENCE_S) -> OpenAIChat:
         clients.append(OpenAIChat(Endpoint(server.base_url), model, timeout_s))
         return clients[-1]
 
@@ -117,7 +117,7 @@ async def test_an_endpoint_that_does_not_stream_is_understood(connect: Connect) 
 async def test_a_complete_reply_counts_although_the_endpoint_never_hangs_up(connect: Connect) -> None:
     with ChatServer(never_hangs_up("complete")) as server:
         async with asyncio.timeout(PATIENCE_S):
-            reply = await connect(server, timeout_s=PATIENCE_S).complete(CONVERSATION)
+            reply = await connect(server).complete(CONVERSATION)
     assert reply.text == "complete"
 
 

@@ -83,14 +83,14 @@ async def test_the_model_gets_what_it_asks_for_and_then_answers() -> None:
     [
         ({"path": "secret"}, "secret is ignored. Leave it."),
         ({"path": "bug"}, "It failed: KeyError."),
-        ({"path": "slow"}, "It was not done within 0.05 seconds."),
+        ({"path": "slow"}, "It was not done within 0.2 seconds."),
         ({"line": 3}, "The arguments are wrong: path: Field required"),
         ("{broken", "The arguments are wrong"),
         ("[" * 100_000, "The arguments are wrong"),
     ],
 )
 async def test_a_tool_that_fails_tells_the_model_why(asked: object, told: str) -> None:
-    (said,) = await results(asking(asked), "Never mind.", limits=ToolLimits(tool_timeout_s=0.05))
+    (said,) = await results(asking(asked), "Never mind.", limits=ToolLimits(tool_timeout_s=0.2))
     assert told in said
 
 

@@ -342,21 +342,35 @@ async def test_no_bytecode_of_another_text_is_taken_for_a_changed_file(
     assert [one.outcome for one in found.outcomes] == ["passed"]
 
 
+def processes_told(text: str) -> list[int]:
+    """Return the processes whose arguments hold *text*."""
+    found: list[int] = []
+    for process in psutil.process_iter():
+        with suppress(psutil.Error):
+            if any(text in word for word in process.cmdline()):
+                found.append(process.pid)
+    return found
+
+
 async def test_a_run_during_which_the_workspace_changes_is_made_again(
     workspace_of: WorkspaceOf, python: Interpreter, root: Path
 ) -> None:
-    workspace = workspace_of("""
+    sign = f"the tests of {root} have begun"
+    workspace = workspace_of(f"""
         #- a.py
         A = 1
         #- test_a.py
-        import pathlib, time
+        import a, subprocess, sys
+        WAIT = "import pathlib, time\\nwhile 'A = 1' in pathlib.Path('a.py').read_text(): time.sleep(0.01)"
         def test_a():
-            pathlib.Path("begun").touch()
-            time.sleep(0.5)
-            assert pathlib.Path("a.py").read_text() == "A = 2\\n"
+            if a.A == 1:
+                subprocess.run([sys.executable, "-c", WAIT, {sign!r}])
+            assert a.A == 2
     """)
     running = asyncio.ensure_future(run(workspace, walls(), python))
-    await asyncio.sleep(0.4)
+    async with asyncio.timeout(PATIENCE_S):
+        while not running.done() and not processes_told(sign):
+            await asyncio.sleep(0.02)
     (root / "a.py").write_text("A = 2\n")
     found = await running
     assert [one.outcome for one in found.outcomes] == ["passed"]
@@ -399,13 +413,7 @@ asyncio.run(main())
 """
 
     def inside() -> list[int]:
-        """The processes of the run, whose arguments all name its temporary folder."""
-        found: list[int] = []
-        for process in psutil.process_iter():
-            with suppress(psutil.Error):
-                if process.pid != server.pid and any(str(tmp_path) in word for word in process.cmdline()):
-                    found.append(process.pid)
-        return found
+        return [pid for pid in processes_told(str(tmp_path)) if pid != server.pid]
 
     with subprocess.Popen([sys.executable, "-c", code]) as server:
         try:

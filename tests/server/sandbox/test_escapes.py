@@ -194,9 +194,17 @@ ATTEMPTS = {
         """,
         outside_is_changed,
     ),
-    "kill a process": Attempt('os.kill(facts["victim"], signal.SIGKILL); time.sleep(0.2)', victim_is_gone),
+    "kill a process": Attempt(
+        """
+        os.kill(facts["victim"], signal.SIGKILL)
+        while Path(f"/proc/{facts['victim']}/stat").read_text().rpartition(")")[2].split()[0] != "Z":
+            time.sleep(0.01)
+        """,
+        victim_is_gone,
+    ),
     "survive as a daemon": Attempt(
         """
+        begun, begins = os.pipe()  # closed by itself when the daemon's program begins
         if os.fork() == 0:
             os.setsid()
             if os.fork() == 0:
@@ -205,7 +213,8 @@ ATTEMPTS = {
                 os.dup2(1, 2)
                 os.execv(sys.executable, [sys.executable, "-c", code, f"daemon of {facts['victim']}"])
             os._exit(0)
-        time.sleep(0.5)
+        os.close(begins)
+        os.read(begun, 1)
         """,
         daemon_lives,
     ),
@@ -220,7 +229,7 @@ ATTEMPTS = {
             if process == 0:
                 time.sleep(600)
             children.append(process)
-        time.sleep(0.5)
+        time.sleep(5)
         escaped()
         for process in children:
             os.kill(process, signal.SIGKILL)
@@ -260,7 +269,7 @@ ATTEMPTS = {
     "fill memory with many processes": Attempt("""
         def fill():
             filled = b"x" * 100_000_000
-            time.sleep(2)
+            time.sleep(5)
         children = []
         for _ in range(6):
             process = os.fork()
