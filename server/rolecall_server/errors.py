@@ -19,6 +19,7 @@
     │   ├── EditRefused           the editor did not make an edit it was asked to make
     │   ├── CodeNotRun            what was asked for needs the repository's code to run, and it cannot
     │   ├── NothingToTest         no call of the code was found that a test could hold it to
+    │   ├── SelectionBreaks       some hunks of a proposal would break without others that are left out
     │   ├── HunkStale             the text a hunk was made for has changed under it
     │   └── NotFound              a run, proposal or hunk that does not exist (any more)
     ├── ProviderUnavailable       the endpoint, its network or its quota: wait, or try another
@@ -136,6 +137,10 @@ class NothingToTest(UserMustAct):
     """No call of the code was found that a test could hold it to."""
 
     next_step = "Name a model, which can write tests that need more than arguments."
+
+
+class SelectionBreaks(UserMustAct):
+    """Some hunks of a proposal would break without others that are left out."""
 
 
 class HunkStale(UserMustAct):

@@ -116,6 +116,35 @@ async def test_a_title_and_a_diagnostic_say_that_a_file_is_guarded_and_that_a_li
         assert "\u202e" not in message
 
 
+ADD_NET = (
+    block("shop/price.py", "    return sum(items)\n", "    return sum(items)\n\n\ndef net(items):\n    return 1\n")
+    + block("shop/cart.py", "from shop.price import total\n", "from shop.price import net, total\n")
+    + block("shop/cart.py", "    return total(cart)\n", "    return net(cart)\n")
+)
+
+
+@pytest.mark.parametrize(
+    ("chosen", "has_price", "has_cart"),
+    [("Accept h1 too", True, True), ("Accept anyway", False, True), ("Cancel", False, False), ("", False, False)],
+)
+async def test_accepting_what_would_break_is_confirmed_with_what_is_missing(
+    root: Path, chosen: str, has_price: bool, has_cart: bool
+) -> None:
+    async with proposal(root, ADD_NET) as editor:
+        editor.open("shop/cart.py")
+        editor.answer_to_question = lambda _: chosen
+        await editor.execute("rolecall.hunk.reject", proposalId="p1", hunkId="h1")
+        await editor.execute("rolecall.file.accept", proposalId="p1", path="shop/cart.py")
+        await until(lambda: bool(editor.questions))
+        assert "p1 would break: checkout calls net, which h1 adds" in editor.questions[-1]
+        if has_cart:
+            await until(lambda: "net(cart)" in editor.text("shop/cart.py"))
+        else:
+            assert (await editor.execute("rolecall.hunk.reject", proposalId="p1", hunkId="h2"))["hunkIds"] == ["h2"]
+        assert ("def net" in editor.text("shop/price.py")) is has_price
+        assert ("net(cart)" in editor.text("shop/cart.py")) is has_cart
+
+
 async def test_a_stale_hunk_is_a_hint_near_its_place_that_can_be_regenerated_rejected_and_shown(root: Path) -> None:
     async with proposal(root, RAISE_PRICE) as editor:
         editor.replace_text(

@@ -268,6 +268,47 @@ def test_a_script_has_to_say_that_a_guarded_file_may_change(root: Path) -> None:
     assert (root / "pyproject.toml").read_text() == SETTINGS
 
 
+# A selection that would break
+
+CART = "shop/cart.py"
+NAMED = {
+    PRICE: FILES[PRICE] + "\n\ndef net(items):\n    return total(items)\n",
+    CART: FILES[CART].replace("import total", "import net, total").replace("total(cart)", "net(cart)"),
+}
+"""Of price.py in h1, which the hunks of cart.py need."""
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
+def test_a_script_has_to_say_that_something_may_be_missing(root: Path, more: list[str]) -> None:
+    proposal_id = proposed(root, dict(NAMED))
+    chosen = ["review", proposal_id, "--accept", "h2", "--reject", "h1"]
+    refused = rolecall(root, *chosen, *more)
+    assert refused.returncode == 1
+    said = refused.stdout + refused.stderr
+    assert "SelectionBreaks" in said
+    assert "net, which h1 adds" in said
+    assert "Accept h1 too, or add --anyway" in said
+    assert (root / CART).read_text() == FILES[CART]
+    assert states(root, proposal_id)["h1"] == "pending"
+    assert rolecall(root, *chosen, *more, "--anyway").returncode == 0
+    assert (root / CART).read_text() != FILES[CART]
+    assert (root / PRICE).read_text() == FILES[PRICE]
+
+
+@pytest.mark.parametrize(
+    ("letter", "wrote_price", "wrote_cart"), [("y", True, True), ("a", False, True), ("n", False, False)]
+)
+def test_what_would_be_missing_is_asked_about_before_anything_is_written(
+    root: Path, letter: str, wrote_price: bool, wrote_cart: bool
+) -> None:
+    proposal_id = proposed(root, dict(NAMED))
+    _, shown = answer(root, ["n", "a", letter], "review", proposal_id)
+    assert "What you accepted would break: checkout calls net, which h1 adds" in shown
+    assert "Accept h1 too, accept anyway, or nothing?" in shown
+    assert ((root / PRICE).read_text() == NAMED[PRICE]) is wrote_price
+    assert ((root / CART).read_text() == NAMED[CART]) is wrote_cart
+
+
 def test_hidden_characters_are_told_above_the_hunk(root: Path) -> None:
     proposal_id = proposed(root, {PRICE: FILES[PRICE].replace("sum(items)", "sum(items)  # \u202eok")})
     shown = rolecall(root, "review", proposal_id).stdout

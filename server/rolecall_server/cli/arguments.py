@@ -143,6 +143,9 @@ def _add_team(commands: _Commands) -> None:
 def _add_acceptance(command: argparse.ArgumentParser) -> None:
     command.add_argument("--yes", action="store_true", help="accept every hunk without asking, but no guarded file")
     command.add_argument("--guarded", action="store_true", help="with --yes: guarded files as well")
+    command.add_argument(
+        "--anyway", action="store_true", help="with --yes: also where what is left out would be missing"
+    )
     command.add_argument("--json", action="store_true", help="print the proposal as JSON; asks nothing")
     _add_settings(command)
 
@@ -186,6 +189,9 @@ def _add_decisions(commands: _Commands) -> None:
     review.add_argument("--reject", default="", metavar="HUNKS", help="reject these without asking: h3 or all")
     review.add_argument("--reason", default="", metavar="TEXT", help="why they are rejected")
     review.add_argument("--guarded", action="store_true", help="with --accept: guarded files may change as well")
+    review.add_argument(
+        "--anyway", action="store_true", help="with --accept: also where what is left out would be missing"
+    )
     log = _add(
         commands,
         "log",

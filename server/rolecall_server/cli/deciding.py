@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rich.console import Console
 
 from rolecall_server.cli.disk import write_accepted
 from rolecall_server.cli.editing import edit_in_editor
+from rolecall_server.cli.repository import read_repository
 from rolecall_server.cli.screen import ask, ask_with_words, print_file_header, print_hunk, say, say_prose
 from rolecall_server.cli.whole_file import show_file
-from rolecall_server.errors import FileRefused
+from rolecall_server.errors import FileRefused, SelectionBreaks
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState
 from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.rendering import describe_hunk
+from rolecall_server.review.selection import Lack, describe_lacks, lacks_of
 from rolecall_server.review.shelf import Reviewed, decide, edit_hunk
 from rolecall_server.store import Store
 from rolecall_server.team.learning import hand_over
-from rolecall_server.workspace import Workspace
+from rolecall_server.workspace import Workspace, read_text_or_none
 
 _LETTERS = {"y": "yes", "n": "no", "a": "all", "e": "edit", "s": "show", "u": "undo", "q": "quit"}
 _HELP = (
@@ -31,6 +34,11 @@ _HELP = (
     "  u  undo the last answer\n"
     "  q  stop asking: write what was accepted, leave the rest undecided\n"
     "  Ctrl+C  stop, and write nothing"
+)
+_LACKING_HELP = (
+    "  y  accept what is missing too\n"
+    "  a  accept what you chose anyway\n"
+    "  n  write nothing; what you accepted stays undecided"
 )
 _GUARDED_HELP = "  y  change this file all the same\n  n  leave it as it is, and the hunk undecided"
 
@@ -65,8 +73,9 @@ class Deciding:
 
     @property
     def rejected(self) -> dict[str, str]:
-        """The hunks rejected so far, with the reasons."""
-        return {answer.rejected: answer.reason for answer in self.answers if answer.rejected}
+        """The hunks rejected so far and not accepted after all, with the reasons."""
+        rejected = {answer.rejected: answer.reason for answer in self.answers if answer.rejected}
+        return {hunk_id: reason for hunk_id, reason in rejected.items() if hunk_id not in self.accepted}
 
     @property
     def as_answered(self) -> Reviewed:
@@ -93,6 +102,57 @@ def ask_for_decisions(deciding: Deciding) -> None:
         if following is None:
             break
         number = following
+
+
+def settle_what_is_missing(deciding: Deciding) -> bool:
+    """Ask about what the accepted hunks would lack, until nothing is missing; return whether to write them.
+
+    Raises:
+        HunkStale: a file changed meanwhile.
+    """
+    while lacks := find_lacks(deciding.workspace, deciding.as_answered, deciding.accepted):
+        say_prose(deciding.screen, f"What you accepted would break: {describe_lacks(lacks)}.", "bold red")
+        missing = _can_be_added(deciding, lacks)
+        question = f"Accept {', '.join(missing)} too, accept anyway, or nothing?" if missing else "Accept anyway?"
+        letters = {"y": "yes", "a": "anyway", "n": "no"} if missing else {"a": "anyway", "n": "no"}
+        letter, _ = ask_with_words(deciding.screen, question, letters, _LACKING_HELP, "n")
+        if letter != "y":
+            return letter == "a"
+        _accept_these(deciding, len(deciding.reviewed.proposal.hunks()), missing)
+    return True
+
+
+def _can_be_added(deciding: Deciding, lacks: Collection[Lack]) -> tuple[str, ...]:
+    """Return the hunks that bring what is missing and can still be placed."""
+    states = deciding.reviewed.states
+    missing = dict.fromkeys(hunk_id for lack in lacks for hunk_id in lack.hunks)
+    return tuple(hunk_id for hunk_id in missing if states[hunk_id] is not HunkState.STALE)
+
+
+def find_lacks(workspace: Workspace, reviewed: Reviewed, wanted: Collection[str]) -> tuple[Lack, ...]:
+    """Return what would be missing with *wanted*, and what they need, in the files and the rest left out.
+
+    Raises:
+        HunkStale: a file changed meanwhile.
+    """
+    chosen = with_needs(reviewed.proposal, reviewed.states, wanted)
+    if not chosen or {*chosen} >= reviewed.states.keys() - reviewed.accepted:
+        return ()
+    return lacks_of(reviewed, chosen, read_repository(workspace.root), partial(read_text_or_none, workspace))
+
+
+def refuse_what_breaks(workspace: Workspace, reviewed: Reviewed, wanted: Collection[str]) -> None:
+    """Pass where nothing would be missing with *wanted*.
+
+    Raises:
+        SelectionBreaks: something would.
+        HunkStale: a file changed meanwhile.
+    """
+    if lacks := find_lacks(workspace, reviewed, wanted):
+        missing = ",".join(dict.fromkeys(hunk_id for lack in lacks for hunk_id in lack.hunks))
+        either = f"Accept {missing} too, or add" if missing else "Add"
+        waits = f"nothing was written, and {reviewed.proposal.id} waits for `rolecall review`."
+        raise SelectionBreaks(f"{describe_lacks(lacks)}.", f"{either} --anyway; {waits}")
 
 
 def with_rejected(reviewed: Reviewed, rejected: Collection[str]) -> Reviewed:
@@ -161,7 +221,13 @@ def _accept(deciding: Deciding, number: int, *, all_that_follow: bool = False) -
     """Note that a hunk is accepted, and maybe all after it, with what they need; guarded files are asked about."""
     reviewed = deciding.as_answered
     hunks = reviewed.proposal.hunks()[number:] if all_that_follow else reviewed.proposal.hunks()[number : number + 1]
-    wanted = [hunk.id for _, hunk in hunks if hunk.id in reviewed.offered and hunk.id not in deciding.accepted]
+    _accept_these(
+        deciding, number, [h.id for _, h in hunks if h.id in reviewed.offered and h.id not in deciding.accepted]
+    )
+
+
+def _accept_these(deciding: Deciding, number: int, wanted: Collection[str]) -> None:
+    reviewed = deciding.as_answered
     along = with_needs(reviewed.proposal, reviewed.states, wanted)
     known = {path for answer in deciding.answers for path in answer.confirmed}
     asked = {path: why for path, why in guarded_paths(reviewed.proposal, along).items() if path not in known}

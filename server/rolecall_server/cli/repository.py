@@ -6,9 +6,13 @@ import argparse
 from functools import partial
 from pathlib import Path
 
+from rich.status import Status
+
+from rolecall_analysis import Index, Snapshot, Workers
+from rolecall_analysis.saved import saved_path
 from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.review.shelf import Reviewed, load_all, load_proposal, load_undecided, refresh, take_over
-from rolecall_server.store import Store, open_store, store_path
+from rolecall_server.store import Store, cache_path, open_store, store_path
 from rolecall_server.team.abandoned import mark_interrupted_runs
 from rolecall_server.workspace import Workspace, find_root, read_text_or_none
 
@@ -83,3 +87,20 @@ def proposals_of_run(store: Store, workspace: Workspace, run_id: str) -> tuple[R
         raise NotFound(f"There is no run {run_id} in {workspace.root}.", "`rolecall log` lists those there are.")
     found = [reviewed for reviewed in load_all(store, workspace.root) if reviewed.proposal.run_id == run_id]
     return tuple(refreshed(store, workspace, reviewed.proposal.id) for reviewed in reversed(found))
+
+
+def read_repository(root: Path, status: Status | None = None) -> Snapshot:
+    """Return the code graph of the folder; what is known from an earlier time is not read again."""
+
+    def report(n_done: int, n_files: int) -> None:
+        if status is not None:
+            status.update(f"reading the repository ({n_done:,} of {n_files:,} files)")
+
+    workers = Workers()
+    index = Index(root, saved_in=saved_path(cache_path(), root), workers=workers)
+    try:
+        index.scan(report)
+        return index.snapshot()
+    finally:
+        workers.close()
+        index.close()

@@ -10,7 +10,15 @@ from typing import Any
 from rich.console import Console
 
 from rolecall_server.cli.boundary import exit_code_of
-from rolecall_server.cli.deciding import carry_out_decisions, with_rejected, without_guarded
+from rolecall_server.cli.deciding import (
+    Answer,
+    Deciding,
+    carry_out_decisions,
+    refuse_what_breaks,
+    settle_what_is_missing,
+    with_rejected,
+    without_guarded,
+)
 from rolecall_server.cli.repository import open_repository, proposal_here, proposals_here, refreshed
 from rolecall_server.cli.screen import (
     print_diff,
@@ -95,6 +103,7 @@ def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -
     Raises:
         NotFound: a hunk does not exist, or was decided before.
         FileRefused: a guarded file would change, and nobody said that it may.
+        SelectionBreaks: what is left out would be missing, and nobody said that it may be.
     """
     reviewed = proposal_here(store, workspace, arguments.proposal)
     accepted, rejected = _hunk_ids(reviewed, arguments.accept), _hunk_ids(reviewed, arguments.reject)
@@ -103,12 +112,28 @@ def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -
         raise FileRefused(f"{', '.join(both)} cannot be accepted and rejected.", "Name each hunk once.")
     if not arguments.guarded:
         _refuse_guarded(with_rejected(reviewed, rejected), accepted)
-    reasons = dict.fromkeys(rejected, str(arguments.reason))
-    written = carry_out_decisions(store, workspace, reviewed, accepted, reasons)
+    answers = [Answer(0, accepted), *(Answer(0, rejected=one, reason=str(arguments.reason)) for one in rejected)]
+    deciding = Deciding(Console(highlight=False), store, workspace, reviewed, answers)
+    if not arguments.anyway and not _settle(deciding, may_ask=not arguments.json and sys.stdin.isatty()):
+        say(deciding.screen, "Nothing was written or stored.")
+        return
+    written = carry_out_decisions(store, workspace, reviewed, deciding.accepted, deciding.rejected)
     if arguments.json:
         print_json({**proposal_json(refreshed(store, workspace, reviewed.proposal.id)), "written": written})
     else:
         say_what_was_done(Console(highlight=False), store, workspace, reviewed.proposal.id, written)
+
+
+def _settle(deciding: Deciding, *, may_ask: bool) -> bool:
+    """Return whether to go on, once what the accepted hunks would lack is settled.
+
+    Raises:
+        SelectionBreaks: something would be missing, and there is nobody to ask.
+    """
+    if may_ask:
+        return settle_what_is_missing(deciding)
+    refuse_what_breaks(deciding.workspace, deciding.as_answered, deciding.accepted)
+    return True
 
 
 def _hunk_ids(reviewed: Reviewed, listed: str) -> tuple[str, ...]:

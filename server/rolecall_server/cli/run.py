@@ -17,9 +17,9 @@ from rich.status import Status
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.deciding import carry_out_decisions
 from rolecall_server.cli.interrupts import run_until_interrupted
-from rolecall_server.cli.repository import find_workspace, open_user_store, refreshed
+from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository, refreshed
 from rolecall_server.cli.screen import next_step, print_json, proposal_json, say, say_prose
-from rolecall_server.cli.work import hunks_wanted, read_repository, report_on, review_in_terminal, write_without_asking
+from rolecall_server.cli.work import hunks_to_write, report_on, review_in_terminal, write_without_asking
 from rolecall_server.errors import NotFound, UserMustAct
 from rolecall_server.model import find_model
 from rolecall_server.settings import Settings, read_settings
@@ -197,7 +197,7 @@ class _Command:
         if not ended.proposal_id or ended.state in ("paused", "failed"):
             return code
         reviewed = refreshed(self.store, self.workspace, ended.proposal_id)
-        wanted = hunks_wanted(reviewed, guarded=self.arguments.guarded) if self.arguments.yes else ()
+        wanted = hunks_to_write(self.workspace, reviewed, self.arguments)
         if self.arguments.json:
             carry_out_decisions(self.store, self.workspace, reviewed, wanted, {})
         elif self.arguments.yes or not sys.stdin.isatty():

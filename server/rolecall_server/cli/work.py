@@ -13,12 +13,17 @@ from pathlib import Path
 from rich.console import Console
 from rich.status import Status
 
-from rolecall_analysis import Index, Snapshot, Workers
-from rolecall_analysis.saved import saved_path
 from rolecall_server.cli.boundary import exit_code_of
-from rolecall_server.cli.deciding import Deciding, ask_for_decisions, carry_out_decisions, without_guarded
+from rolecall_server.cli.deciding import (
+    Deciding,
+    ask_for_decisions,
+    carry_out_decisions,
+    refuse_what_breaks,
+    settle_what_is_missing,
+    without_guarded,
+)
 from rolecall_server.cli.interrupts import run_until_interrupted
-from rolecall_server.cli.repository import find_workspace, open_user_store
+from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository
 from rolecall_server.cli.screen import (
     ask,
     next_step,
@@ -35,7 +40,7 @@ from rolecall_server.review.proposal import HunkState
 from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.shelf import Reviewed, load_proposal
 from rolecall_server.settings import Settings, read_settings
-from rolecall_server.store import Store, cache_path
+from rolecall_server.store import Store
 from rolecall_server.team.calls import stop_there
 from rolecall_server.team.learning import is_handover, waiting_handover
 from rolecall_server.team.pool import load_pool
@@ -61,7 +66,7 @@ def _work(arguments: argparse.Namespace, messages: Console) -> int:
         say_prose(messages, f"{finished.error.code}: cut short; this is the best of what there was.", "bold red")
         say_prose(messages, next_step(finished.error))
     reviewed = load_proposal(store, finished.proposal.id)
-    wanted = hunks_wanted(reviewed, guarded=arguments.guarded) if arguments.yes else ()
+    wanted = hunks_to_write(workspace, reviewed, arguments)
     if arguments.json:
         written = carry_out_decisions(store, workspace, reviewed, wanted, {})
         error = {"error": finished.error.code} if finished.error else {}
@@ -71,6 +76,19 @@ def _work(arguments: argparse.Namespace, messages: Console) -> int:
     else:
         review_in_terminal(Console(highlight=False), store, workspace, reviewed)
     return 1 if finished.error is not None else 0
+
+
+def hunks_to_write(workspace: Workspace, reviewed: Reviewed, arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return what `--yes` accepts, nothing without it.
+
+    Raises:
+        SelectionBreaks: what it leaves out would be missing, and `--anyway` was not given.
+        HunkStale: a file changed meanwhile.
+    """
+    wanted = hunks_wanted(reviewed, guarded=arguments.guarded) if arguments.yes else ()
+    if not arguments.anyway:
+        refuse_what_breaks(workspace, reviewed, wanted)
+    return wanted
 
 
 def hunks_wanted(reviewed: Reviewed, *, guarded: bool) -> tuple[str, ...]:
@@ -114,18 +132,6 @@ async def _run(
             await client.aclose()
 
 
-def read_repository(root: Path, status: Status) -> Snapshot:
-    """The code graph of the folder; what is known from an earlier time is not read again."""
-    workers = Workers()
-    index = Index(root, saved_in=saved_path(cache_path(), root), workers=workers)
-    try:
-        index.scan(lambda n_done, n_files: status.update(f"reading the repository ({n_done:,} of {n_files:,} files)"))
-        return index.snapshot()
-    finally:
-        workers.close()
-        index.close()
-
-
 async def _ask_for_more(messages: Console, status: Status, what: str) -> bool:
     """Whether the developer at the terminal allows as much again."""
     status.stop()
@@ -153,6 +159,9 @@ def review_in_terminal(screen: Console, store: Store, workspace: Workspace, revi
     print_summary(screen, reviewed)
     deciding = Deciding(screen, store, workspace, reviewed)
     ask_for_decisions(deciding)
+    if not settle_what_is_missing(deciding):
+        say(screen, "Nothing was written; what you decided is not stored.", "yellow")
+        return
     written = carry_out_decisions(store, workspace, deciding.reviewed, deciding.accepted, deciding.rejected)
     say_what_was_done(screen, store, workspace, reviewed.proposal.id, written)
 

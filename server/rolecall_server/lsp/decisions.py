@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 
 from lsprotocol import types
 
 from rolecall_server.errors import FileRefused, UserMustAct
 from rolecall_server.lsp.applying import differing_edits, make_edits, make_possible, text_after
 from rolecall_server.lsp.asking import choose
+from rolecall_server.lsp.folders import current_snapshot
 from rolecall_server.lsp.hunks import look_again, reload_proposal, show_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder
@@ -27,6 +30,7 @@ from rolecall_server.review.landings import fingerprint
 from rolecall_server.review.proposal import FileChange, HunkState
 from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.rendering import headline
+from rolecall_server.review.selection import Lack, describe_lacks, lacks_of
 from rolecall_server.review.shelf import Reviewed, check_undecided, decide, edit_hunk, put_aside
 from rolecall_server.store import LandingRow
 from rolecall_server.store.landings import add_landings, forget_landings
@@ -39,6 +43,7 @@ logger = logging.getLogger(__name__)
 
 _SYNC_POLL_S = 0.02
 _CHANGE = "Change it"
+_ANYWAY = "Accept anyway"
 _PUT_BACK = "Put the old text back"
 
 
@@ -50,13 +55,48 @@ async def accept_hunks(ls: RolecallServer, folder: Folder, proposal_id: str, hun
         NotFound: one of them does not exist or was decided before.
         EditRefused: the editor did not make the edit; nothing was decided.
 
-    A guarded file among them is asked about by name first.
+    What would be missing without the hunks that are left out is asked about first, and each guarded file by name.
     """
     reviewed = reload_proposal(ls, folder, proposal_id)
     check_undecided(reviewed, hunk_ids)
-    wanted = with_needs(reviewed.proposal, reviewed.states, hunk_ids)
-    if await _confirm_guarded(ls, reviewed, wanted):
+    wanted = await _settle_what_is_missing(ls, folder, reviewed, hunk_ids)
+    if wanted and await _confirm_guarded(ls, reviewed, wanted):
+        turned_down = [hunk_id for hunk_id in wanted if reviewed.states[hunk_id] is HunkState.REJECTED]
+        if turned_down:
+            await undo_decisions(ls, folder, proposal_id, turned_down)
         await _change_text(ls, folder, proposal_id, "accept", dict.fromkeys(wanted, HunkState.ACCEPTED))
+
+
+async def _settle_what_is_missing(
+    ls: RolecallServer, folder: Folder, reviewed: Reviewed, hunk_ids: Collection[str]
+) -> tuple[str, ...]:
+    """Return the hunks to accept, with what they would lack where the developer wants that; none: it was cancelled.
+
+    Raises:
+        HunkStale: one of them can no longer be placed.
+    """
+    wanted = with_needs(reviewed.proposal, reviewed.states, hunk_ids)
+    while lacks := await _lacks(ls, folder, reviewed, wanted):
+        named = dict.fromkeys(hunk_id for lack in lacks for hunk_id in lack.hunks)
+        missing = [hunk_id for hunk_id in named if reviewed.states[hunk_id] is not HunkState.STALE]
+        too = [f"Accept {', '.join(missing)} too"] if missing else []
+        question = f"{reviewed.proposal.id} would break: {describe_lacks(lacks)}."
+        chosen = await choose(ls, question, [*too, _ANYWAY, "Cancel"], types.MessageType.Warning)
+        if chosen == _ANYWAY:
+            return wanted
+        if chosen not in too:
+            ls.tell("nothing was accepted, for something would be missing.")
+            return ()
+        wanted = with_needs(reviewed.proposal, reviewed.states, {*wanted, *missing})
+    return wanted
+
+
+async def _lacks(ls: RolecallServer, folder: Folder, reviewed: Reviewed, wanted: Collection[str]) -> tuple[Lack, ...]:
+    if {*wanted} >= reviewed.states.keys() - reviewed.accepted:
+        return ()
+    snapshot = await current_snapshot(ls.session, folder)
+    read_text = partial(ls.session.read_text, folder)
+    return await asyncio.to_thread(lacks_of, reviewed, wanted, snapshot, read_text)
 
 
 async def _confirm_guarded(ls: RolecallServer, reviewed: Reviewed, hunk_ids: Collection[str]) -> bool:

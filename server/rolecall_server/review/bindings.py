@@ -12,13 +12,14 @@ from rolecall_analysis.exports import Module, Target, import_targets
 from rolecall_analysis.modules import find_module
 from rolecall_analysis.queries.parameters import Arguments, arguments_in, parameters_of
 from rolecall_analysis.resolve import OWN_NAMES, outwards, resolve, resolve_steps, scope_definition, values_of
+from rolecall_server.review.literal_names import LiteralName, literal_names
 from rolecall_server.workspace import split_lines
 
 Key = tuple[str, str, str]
 """A path, the scope in it, and a name bound there; both empty names for the file itself."""
 
 MEMBER, FIXTURE = "any value", "any test"
-"""In place of a path: an attribute of a value that is not known, and what pytest hands to a test."""
+"""In place of a path: an attribute or a key of a value that is not known, and what pytest hands to a test."""
 
 
 @dataclass
@@ -73,6 +74,7 @@ def bound_names(side: Side) -> Iterator[tuple[str, Key]]:
             hunk = side.hunk_at(facts.path, imported.name_span.start.line)
             if hunk is not None and not imported.is_star:
                 yield hunk, (facts.path, imported.scope, imported.bound_name)
+        yield from ((hunk, (MEMBER, "", one.name)) for hunk, one in _literals(side, facts) if one.gives)
 
 
 def bound_locals(side: Side, facts: FileFacts, fresh: set[tuple[str, str]]) -> Iterator[tuple[str, Key]]:
@@ -108,6 +110,7 @@ def used_names(side: Side) -> Iterator[tuple[str, Key]]:
             hunk = side.hunk_at(facts.path, imported.name_span.start.line)
             if hunk is not None:
                 yield from ((hunk, key) for key in _imported_keys(side.snapshot, facts.path, imported))
+        yield from ((hunk, (MEMBER, "", one.name)) for hunk, one in _literals(side, facts) if not one.gives)
         yield from _handed_to_tests(side, facts)
         yield from _exported(side, facts)
 
@@ -138,9 +141,25 @@ def defines(facts: FileFacts | None, scope: str, name: str) -> bool:
     return key in facts.definitions_by_name or key in facts.imports_by_name or key in facts.local_names
 
 
-def is_defined_anywhere(snapshot: Snapshot, name: str) -> bool:
-    """Whether some file has a definition of that name."""
-    return any(one.name == name for path in snapshot.mentioning(name) for one in snapshot.files[path].definitions)
+def is_defined_anywhere(side: Side, name: str) -> bool:
+    """Whether some file has a definition of that name, or one with hunks gives it by a string."""
+    snapshot = side.snapshot
+    return any(
+        one.name == name for path in snapshot.mentioning(name) for one in snapshot.files[path].definitions
+    ) or any(
+        one.gives and one.name == name
+        for facts in side.facts()
+        if is_python(facts.path)
+        for one in literal_names(snapshot.text(facts.path) or "")
+    )
+
+
+def _literals(side: Side, facts: FileFacts) -> Iterator[tuple[str, LiteralName]]:
+    """Each hunk with each name that a string in its lines gives or reads."""
+    for one in literal_names(side.snapshot.text(facts.path) or "") if is_python(facts.path) else ():
+        hunk = side.hunk_at(facts.path, one.line)
+        if hunk is not None:
+            yield hunk, one
 
 
 def _before(position: Position) -> tuple[int, int]:

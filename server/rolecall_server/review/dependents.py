@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from enum import StrEnum
 
 from rolecall_analysis import Definition, FileFacts, Snapshot
 from rolecall_analysis.queries.parameters import Parameter, misfit, parameters_of
@@ -28,27 +29,43 @@ from rolecall_server.review.bindings import (
 )
 from rolecall_server.review.proposal import FileChange, HunkKind
 
-Need = tuple[str, str]
-"""A hunk, and one that it needs."""
+
+class Why(StrEnum):
+    """Why a hunk needs another."""
+
+    USES = "uses"
+    """The other binds a name that it uses."""
+    REMOVES = "removes"
+    """It takes away a name that the other stops using."""
+    PART = "part"
+    """Both have lines of one definition."""
+    CALLS = "calls"
+    """A call fits a signature, or no longer fits it, by the other."""
+    MOVES = "moves"
+    """It gives anew what the other takes away."""
+
+
+@dataclass(frozen=True)
+class Need:
+    """A hunk, and one that it needs."""
+
+    hunk: str
+    needed: str
+    why: Why
+    key: Key
+    """The name it is about, and where that is bound."""
 
 
 def link_hunks(changes: Sequence[FileChange], snapshot: Snapshot) -> tuple[FileChange, ...]:
-    """*changes*, whose hunks have ids, with the symbol and the needs of each hunk.
+    """Return *changes*, whose hunks have ids, with the symbol and the needs of each hunk.
 
     In *snapshot* their files are taken to have the texts of their bases.
     """
-    moved_on = {one.path: one.base for one in changes if one.base is not None and snapshot.text(one.path) != one.base}
-    before = snapshot.with_changes(moved_on) if moved_on else snapshot
-    gone: dict[str, str | None] = {one.path: None for one in changes}
-    proposed = {one.renamed_to or one.path: text_with(one, {hunk.id for hunk in one.hunks}) for one in changes}
-    old, new = Side(before), Side(before.with_changes(gone | proposed))
+    old, new = _sides(changes, snapshot)
     renamed = {change.path: change.renamed_to or change.path for change in changes}
-    for change in changes:
-        _place(change, old, new)
     needs: defaultdict[str, set[str]] = defaultdict(set)
-    for hunk, needed in _needs(changes, old, new, renamed):
-        if hunk != needed:
-            needs[hunk].add(needed)
+    for need in _needs(changes, old, new):
+        needs[need.hunk].add(need.needed)
     order = [hunk.id for change in changes for hunk in change.hunks]
     return tuple(
         replace(
@@ -57,13 +74,34 @@ def link_hunks(changes: Sequence[FileChange], snapshot: Snapshot) -> tuple[FileC
                 replace(
                     hunk,
                     symbol=_symbol(new, renamed[change.path], hunk.id) or _symbol(old, change.path, hunk.id),
-                    needs=tuple(one for one in order if one in needs[hunk.id]),
+                    needs=tuple(one for one in order if one in needs[hunk.id] and one != hunk.id),
                 )
                 for hunk in change.hunks
             ),
         )
         for change in changes
     )
+
+
+def needs_of(changes: Sequence[FileChange], snapshot: Snapshot) -> tuple[Need, ...]:
+    """Return which hunks of *changes* need which, and why; each once, for the first reason."""
+    found: dict[tuple[str, str, str], Need] = {}
+    for need in _needs(changes, *_sides(changes, snapshot)):
+        if need.hunk != need.needed:
+            found.setdefault((need.hunk, need.needed, need.key[2] or need.key[0]), need)
+    return tuple(found.values())
+
+
+def _sides(changes: Sequence[FileChange], snapshot: Snapshot) -> tuple[Side, Side]:
+    """Return the repository before *changes* and with them; which lines are whose is noted on both."""
+    moved_on = {one.path: one.base for one in changes if one.base is not None and snapshot.text(one.path) != one.base}
+    before = snapshot.with_changes(moved_on) if moved_on else snapshot
+    gone: dict[str, str | None] = {one.path: None for one in changes}
+    proposed = {one.renamed_to or one.path: text_with(one, {hunk.id for hunk in one.hunks}) for one in changes}
+    old, new = Side(before), Side(before.with_changes(gone | proposed))
+    for change in changes:
+        _place(change, old, new)
+    return old, new
 
 
 def _place(change: FileChange, old: Side, new: Side) -> None:
@@ -79,7 +117,8 @@ def _place(change: FileChange, old: Side, new: Side) -> None:
             old.add(change.path, 0, len(change.base_lines), hunk.id)
 
 
-def _needs(changes: Sequence[FileChange], old: Side, new: Side, renamed: Mapping[str, str]) -> Iterator[Need]:
+def _needs(changes: Sequence[FileChange], old: Side, new: Side) -> Iterator[Need]:
+    renamed = {change.path: change.renamed_to or change.path for change in changes}
     origins = {now: was for was, now in renamed.items()}
     named_now, named_before = tuple(used_names(new)), tuple(used_names(old))
     came = _only_here(new, old, origins, {key for _, key in named_now})
@@ -90,8 +129,8 @@ def _needs(changes: Sequence[FileChange], old: Side, new: Side, renamed: Mapping
         making = {hunk.id for hunk in change.hunks[:1]} if change.creates else moving
         came[renamed[change.path], "", ""] = making
         went[change.path, "", ""] = leaving
-    yield from ((hunk, binder) for hunk, key in named_now for binder in came.get(key, ()))
-    yield from ((taker, hunk) for hunk, key in named_before for taker in went.get(key, ()))
+    yield from (Need(hunk, binder, Why.USES, key) for hunk, key in named_now for binder in came.get(key, ()))
+    yield from (Need(taker, hunk, Why.REMOVES, key) for hunk, key in named_before for taker in went.get(key, ()))
     yield from _parts_of_one(new, came)
     yield from _parts_of_one(old, went)
     yield from _replaced(old, new, renamed)
@@ -122,7 +161,7 @@ def _is_shared(side: Side, other: Side, key: Key, paths: Mapping[str, str]) -> b
     """Whether the *other* side has the name as well; one that is imported, from the same module."""
     path, scope, name = key
     if path in (MEMBER, FIXTURE):
-        return is_defined_anywhere(other.snapshot, name)
+        return is_defined_anywhere(other, name)
     known = other.snapshot.files.get(paths.get(path, path))
     here = _sources(side.snapshot.files[path], scope, name)
     there = _sources(known, scope, name) if known is not None else here
@@ -141,10 +180,11 @@ def _parts_of_one(side: Side, only_here: Mapping[Key, set[str]]) -> Iterator[Nee
             heads = only_here.get((facts.path, definition.scope, definition.name), ())
             if definition.kind not in ("function", "method", "class") or not heads:
                 continue
+            key = facts.path, definition.scope, definition.name
             for _, _, hunk in side.hunks_within(facts.path, definition.span.start.line, definition.span.end.line):
-                yield from ((hunk, head) for head in heads)
+                yield from (Need(hunk, head, Why.PART, key) for head in heads)
                 if definition.kind != "class":
-                    yield from ((head, hunk) for head in heads)
+                    yield from (Need(head, hunk, Why.PART, key) for head in heads)
 
 
 def _replaced(old: Side, new: Side, renamed: Mapping[str, str]) -> Iterator[Need]:
@@ -158,9 +198,9 @@ def _replaced(old: Side, new: Side, renamed: Mapping[str, str]) -> Iterator[Need
             continue
         for other, hunk in replacements:
             if other == scope or not scope:
-                yield taker, hunk
+                yield Need(taker, hunk, Why.REMOVES, (path, scope, name))
             if other == scope and (scope, name) in new.snapshot.files[renamed.get(path, path)].definitions_by_name:
-                yield hunk, taker
+                yield Need(hunk, taker, Why.MOVES, (path, scope, name))
 
 
 def _fitting(
@@ -171,18 +211,19 @@ def _fitting(
     for hunk, targets, arguments in calls_in(new):
         for target in targets:
             fields = ((target.path, target.qualified_name, name) for name in arguments)
-            yield from ((hunk, binder) for key in fields for binder in came.get(key, ()))
+            yield from (Need(hunk, binder, Why.USES, key) for key in fields for binder in came.get(key, ()))
+            called = (*_callable(target), target.name)
             for was, _, headers in changed.get(_callable(target), ()):
                 if misfit(was, arguments, _n_bound(target)):
-                    yield from ((hunk, header) for header in headers)
+                    yield from (Need(hunk, header, Why.CALLS, called) for header in headers)
     for hunk, targets, arguments in calls_in(old):
         for target in targets:
             fields = ((target.path, target.qualified_name, name) for name in arguments)
-            yield from ((taker, hunk) for key in fields for taker in went.get(key, ()))
+            yield from (Need(taker, hunk, Why.REMOVES, key) for key in fields for taker in went.get(key, ()))
             path, name = _callable(target)
             for _, now, headers in changed.get((renamed.get(path, path), name), ()):
                 if misfit(now, arguments, _n_bound(target)):
-                    yield from ((header, hunk) for header in headers)
+                    yield from (Need(header, hunk, Why.CALLS, (path, name, target.name)) for header in headers)
 
 
 _Change = tuple[Sequence[Parameter], Sequence[Parameter], set[str]]

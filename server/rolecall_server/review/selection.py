@@ -1,0 +1,211 @@
+"""Some hunks of a proposal without the rest: the texts that will then stand there, and what would be missing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from rolecall_analysis import Snapshot
+from rolecall_server.errors import HunkStale
+from rolecall_server.review.acceptance import plan_edit
+from rolecall_server.review.anchor import Anchor, locate, path_now, text_with
+from rolecall_server.review.bindings import FIXTURE, MEMBER, Side, defines, is_defined_anywhere
+from rolecall_server.review.checks import check_changes
+from rolecall_server.review.dependents import Need, Why, needs_of
+from rolecall_server.review.evidence import Finding
+from rolecall_server.review.proposal import FileChange, Hunk
+from rolecall_server.review.shelf import ReadText, Reviewed
+
+MAX_TRIES = 8
+"""So many hunks that are left out are tried one by one for the one that mends what the code graph finds broken."""
+
+
+@dataclass(frozen=True)
+class Lack:
+    """What would be missing with a selection of hunks."""
+
+    sentence: str
+    """``main reads args.dialect, which h4 adds``"""
+    hunks: tuple[str, ...]
+    """Those left out that bring it; none where no single hunk does."""
+
+
+def texts_with(reviewed: Reviewed, wanted: Collection[str], read_text: ReadText) -> dict[str, str | None]:
+    """Return the texts that will stand in the files that accepting *wanted* changes, ``None`` for one that goes.
+
+    Raises:
+        HunkStale: one of them can no longer be placed.
+    """
+    texts: dict[str, str | None] = {}
+    for change in reviewed.proposal.files:
+        coming = [hunk.id for hunk in change.hunks if hunk.id in wanted]
+        if coming:
+            current = read_text(path_now(change, reviewed.accepted))
+            edit = plan_edit(change, reviewed.accepted, current, bring_in=coming)
+            texts |= {edit.path: None} | {edit.path_after: edit.result}
+    return texts
+
+
+def lacks_of(reviewed: Reviewed, wanted: Collection[str], snapshot: Snapshot, read_text: ReadText) -> tuple[Lack, ...]:
+    """Return what would be missing with *wanted* accepted as well and the other hunks left out.
+
+    *snapshot* is the repository as it is now. What the whole proposal breaks is told with its evidence, not here.
+
+    Raises:
+        HunkStale: one of them can no longer be placed.
+    """
+    selection = _Selection(reviewed, frozenset(wanted) - reviewed.accepted, snapshot, read_text)
+    if not selection.left or not selection.wanted:
+        return ()
+    needs = _telling([need for need in selection.needs if selection.lacks(need)])
+    told = [Lack(_sentence(selection, need), (need.needed,)) for need in needs]
+    names = {need.key[2] for need in needs if need.key[2]}
+    for finding in _found(selection):
+        if names.isdisjoint(re.findall(r"\w+", finding.sentence)):
+            mending = _mending(selection, finding)
+            which = f"; {mending[0]} would mend that" if mending else ""
+            told.append(Lack(f"{finding.path}:{finding.line + 1}: {finding.sentence.rstrip('.')}{which}", mending))
+    return tuple({lack.sentence: lack for lack in told}.values())
+
+
+def _telling(needs: Sequence[Need]) -> list[Need]:
+    """Return *needs* with each missing name once, and nothing else of two hunks of which one uses the other's."""
+    using = {(need.hunk, need.needed) for need in needs if need.why is Why.USES}
+    told = [need for need in needs if need.why is Why.USES or (need.hunk, need.needed) not in using]
+    return list({(need.needed, need.why, need.key[2]): need for need in reversed(told)}.values())[::-1]
+
+
+@dataclass(frozen=True)
+class _Selection:
+    """Some hunks of a proposal that are about to be accepted, on the repository as it is."""
+
+    reviewed: Reviewed
+    wanted: frozenset[str]
+    now: Snapshot
+    read_text: ReadText
+
+    @cached_property
+    def hunks(self) -> Mapping[str, tuple[FileChange, Hunk]]:
+        return {hunk.id: (change, hunk) for change, hunk in self.reviewed.proposal.hunks()}
+
+    @cached_property
+    def chosen(self) -> frozenset[str]:
+        """What is in the text afterwards."""
+        return self.wanted | self.reviewed.accepted
+
+    @cached_property
+    def left(self) -> tuple[str, ...]:
+        return tuple(hunk_id for hunk_id in self.hunks if hunk_id not in self.chosen)
+
+    @cached_property
+    def needs(self) -> tuple[Need, ...]:
+        return needs_of(self.reviewed.proposal.files, self.now)
+
+    @cached_property
+    def texts(self) -> Mapping[str, str | None]:
+        return texts_with(self.reviewed, self.wanted, self.read_text)
+
+    @cached_property
+    def after(self) -> Snapshot:
+        return self.now.with_changes(dict(self.texts))
+
+    def lacks(self, need: Need) -> bool:
+        """Return whether a hunk that is coming would miss what *need* is about."""
+        if need.hunk not in self.wanted or need.needed in self.chosen or need.why is Why.MOVES:
+            return False
+        if need.why is Why.USES:
+            binders = {other.needed for other in self.needs if (other.hunk, other.key) == (need.hunk, need.key)}
+            return binders.isdisjoint(self.chosen) and not self._has(self.now, need)
+        return need.why is not Why.REMOVES or not self._has(self.after, need)
+
+    def _has(self, snapshot: Snapshot, need: Need) -> bool:
+        path, scope, name = need.key
+        if path in (MEMBER, FIXTURE):
+            return is_defined_anywhere(Side(snapshot, {one: [] for one in self.texts}), name)
+        if not name:
+            return path in snapshot.files
+        return defines(snapshot.files.get(path), scope, name)
+
+
+def _found(selection: _Selection) -> Iterator[Finding]:
+    """Yield what the code graph is sure to be broken with the selection and not with the whole proposal."""
+    found = [one for one in check_changes(selection.now, dict(selection.texts)) if one.certain]
+    if not found:
+        return
+    files = selection.reviewed.proposal.files
+    bases = selection.now.with_changes({one.path: one.base for one in files})
+    gone: dict[str, str | None] = {one.path: None for one in files}
+    whole = {one.renamed_to or one.path: text_with(one, {hunk.id for hunk in one.hunks}) for one in files}
+    known = {(one.kind, one.path, one.sentence) for one in check_changes(bases, gone | whole)}
+    yield from (one for one in found if (one.kind, one.path, one.sentence) not in known)
+
+
+def _mending(selection: _Selection, finding: Finding) -> tuple[str, ...]:
+    """Return the first hunk left out with which *finding* is gone."""
+    for hunk_id in selection.left[:MAX_TRIES]:
+        try:
+            texts = texts_with(selection.reviewed, {*selection.wanted, hunk_id}, selection.read_text)
+        except HunkStale:
+            continue
+        found = check_changes(selection.now, texts)
+        if all((one.path, one.sentence) != (finding.path, finding.sentence) for one in found):
+            return (hunk_id,)
+    return ()
+
+
+def _sentence(selection: _Selection, need: Need) -> str:
+    name = need.key[2] or need.key[0]
+    match need.why:
+        case Why.REMOVES:
+            return f"{need.hunk} takes {name} away, which is used until {need.needed} is accepted as well"
+        case Why.PART:
+            return f"{need.hunk} holds only a part of {name}, and {need.needed} the other"
+        case Why.CALLS:
+            return f"{need.hunk} and {need.needed} fit each other only: what {name} takes, and a call of it"
+        case _:
+            return f"{_use(selection, need.hunk, name)}, which {need.needed} adds"
+
+
+def _use(selection: _Selection, hunk_id: str, name: str) -> str:
+    """Return who uses *name* in a hunk that is coming, and how: ``main reads args.dialect``."""
+    change, hunk = selection.hunks[hunk_id]
+    path = path_now(change, selection.chosen)
+    place = locate(change, selection.chosen, selection.texts.get(path)).get(hunk_id)
+    at = [n for n, line in enumerate(hunk.new_lines) if re.search(rf"\b{re.escape(name)}\b", line)]
+    if not at or not isinstance(place, Anchor):
+        return f"{hunk_id} needs {name}"
+    n_line = min(at, key=lambda n: _is_import(hunk.new_lines[n]))
+    line = hunk.new_lines[n_line]
+    who = _symbol(selection.after, path, place.start + n_line) or path
+    return f"{who} imports {name}" if _is_import(line) else f"{who} {_reading(line, name)}"
+
+
+def _is_import(line: str) -> bool:
+    return line.lstrip().startswith(("import ", "from "))
+
+
+def _reading(line: str, name: str) -> str:
+    shapes = (rf"[\w.()]*\[[\"']{re.escape(name)}[\"']\]", rf"(?:\w+\.)*\b{re.escape(name)}\b")
+    found = next(match for shape in shapes if (match := re.search(shape, line)))
+    rest = line[found.end() :]
+    verb = "calls" if rest.startswith("(") else "passes" if re.match(r"=(?!=)", rest) else "reads"
+    return f"{verb} {found[0]}"
+
+
+def _symbol(snapshot: Snapshot, path: str, line: int) -> str:
+    """Return the innermost class or function around a line."""
+    facts = snapshot.files.get(path)
+    around = [
+        one
+        for one in (facts.definitions if facts is not None else ())
+        if one.kind != "variable" and one.span.start.line <= line <= one.span.end.line
+    ]
+    return max(around, key=lambda one: one.span.start).qualified_name if around else ""
+
+
+def describe_lacks(lacks: Sequence[Lack], most: int = 5) -> str:
+    """Return what would be missing, in one sentence with the first *most* of it."""
+    more = f"; and {len(lacks) - most} more" if len(lacks) > most else ""
+    return "; ".join(lack.sentence for lack in lacks[:most]) + more
