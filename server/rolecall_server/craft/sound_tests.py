@@ -36,8 +36,9 @@ class Unsound:
 def unsound_tests(text: str, base: str | None, module: str = "", defined: Collection[str] = ()) -> tuple[Unsound, ...]:
     """The tests that *text* has, *base* has not, and nobody should keep.
 
-    *module* is the dotted name of what is tested and *defined* the names it defines itself: a test that replaces one
-    of these tests its own replacement. What does not parse has no tests.
+    *module* is the dotted name of what is tested and *defined* the functions, methods and classes of it that are under
+    test, as dotted names within it: a test that replaces one of these tests its own replacement. A constant or a
+    setting that a test replaces is none. What does not parse has no tests.
     """
     known = {test.name for test in written_tests(base or "")}
     bodies: dict[str, str] = {}
@@ -68,7 +69,10 @@ def _fault(node: ast.FunctionDef | ast.AsyncFunctionDef, module: str, defined: C
         return "sleeps"
     if any(_name(call.func).startswith(_NETWORK) and not _is_loopback(call) for call in calls):
         return "goes out to the network"
-    replaced = next((name for call in calls if (name := _replaced(call, module, defined))), "")
+    called = {_name(call.func).rpartition(".")[2] for call in calls}
+    names = filter(None, (_replaced(call, module, defined) for call in calls))
+    # A method stands in the way of the others of its class: what does not call it may be a test of those.
+    replaced = next((name for name in names if "." not in name or name.rpartition(".")[2] in called), "")
     return f"replaces {replaced}, which it should test" if replaced else ""
 
 
@@ -106,15 +110,23 @@ def _is_loopback(call: ast.Call) -> bool:
 
 
 def _replaced(call: ast.Call, module: str, defined: Collection[str]) -> str:
-    """What of the module under test *call* puts something else in place of; empty where it does not."""
-    name = _name(call.func).rpartition(".")
-    arguments = call.args
-    if name[2] in ("patch", "setattr", "spy") and arguments and isinstance(arguments[0], ast.Constant):
-        target = str(arguments[0].value)
-        holder, _, last = target.rpartition(".")
-        return last if module and holder == module and last in defined else ""
-    if name[2] in ("setattr", "object") and len(arguments) > 1 and isinstance(arguments[1], ast.Constant):
-        holder, last = _name(arguments[0]), str(arguments[1].value)
-        is_module = bool(module) and holder in (module, module.rpartition(".")[2])
-        return last if is_module and last in defined else ""
+    """Return what of the module under test *call* puts something else in place of; empty where it does not."""
+    how = _name(call.func).rpartition(".")[2]
+    first, second = (*call.args, None, None)[:2]
+    if how in ("patch", "setattr") and isinstance(first, ast.Constant):
+        target = str(first.value).removeprefix(f"{module}.")
+        return target if module and target != first.value and target in defined else ""
+    if how in ("setattr", "object") and first is not None and isinstance(second, ast.Constant):
+        target = f"{_within(_name(first), module)}{second.value}"
+        return target if module and target in defined else ""
     return ""
+
+
+def _within(holder: str, module: str) -> str:
+    """Return what stands before a name of *module* that is reached through *holder*: nothing, or ``Cart.``."""
+    for name in (module, module.rpartition(".")[2]):
+        if holder == name:
+            return ""
+        if holder.startswith(f"{name}."):
+            return f"{holder.removeprefix(f'{name}.')}."
+    return f"{holder}."

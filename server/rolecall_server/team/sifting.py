@@ -22,6 +22,7 @@ from rolecall_server.team.reported import Reported, findings_in
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.trials import Trials
 
+_CALLABLE = ("function", "method", "class")
 ORDERS = 3
 """In how many random orders new tests have to pass."""
 
@@ -122,12 +123,19 @@ def _missing_for_all(snapshot: Snapshot, failures: Sequence[TestOutcome], said: 
 
 
 def _leave_out_unsound(sieve: Sieve) -> None:
-    snapshot, draft, path = sieve.desk.snapshot, sieve.draft, sieve.request.path
-    module = next(iter(module_names(snapshot.modules, path)), "")
-    defined = [definition.name for definition in definitions_in(snapshot, path)]
+    snapshot, draft = sieve.desk.snapshot, sieve.draft
+    module = next(iter(module_names(snapshot.modules, sieve.request.path)), "")
+    defined = _under_test(sieve)
     for test_path, text in list(draft.files.items()):
         found = unsound_tests(text or "", draft.bases[test_path], module, defined)
         draft.leave_out({f"{test_path}::{test.name}": test.reason for test in found})
+
+
+def _under_test(sieve: Sieve) -> set[str]:
+    """Return the functions, methods and classes that are under test, as dotted names within their file."""
+    path, symbol = sieve.request.path, sieve.request.symbol
+    names = {each.qualified_name for each in definitions_in(sieve.desk.snapshot, path) if each.kind in _CALLABLE}
+    return {name for name in names if not symbol or f"{name}.".startswith(f"{symbol}.")}
 
 
 def _leave_out_failing(

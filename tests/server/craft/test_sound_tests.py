@@ -13,7 +13,9 @@ from rolecall_server.craft.test_text import without_tests
 
 
 def faults(text: str, base: str = "") -> dict[str, str]:
-    found = unsound_tests(textwrap.dedent(text), base, "shop.price", {"total", "discount"})
+    found = unsound_tests(
+        textwrap.dedent(text), base, "shop.price", {"total", "discount", "Cart", "Cart.total", "Cart.fetch"}
+    )
     return {test.name: test.reason for test in found}
 
 
@@ -31,6 +33,13 @@ def faults(text: str, base: str = "") -> dict[str, str]:
         ("with patch('shop.price.total'): assert total([]) == 0", "replaces total, which it should test"),
         ("monkeypatch.setattr(price, 'discount', f); assert f() == 1", "replaces discount, which it should test"),
         ("mocker.patch.object(shop.price, 'total'); assert total() == 1", "replaces total, which it should test"),
+        ("patch.object(Cart, 'total'); assert cart.total() == 1", "replaces Cart.total, which it should test"),
+        ("patch('shop.price.Cart.total'); assert cart.total() == 1", "replaces Cart.total, which it should test"),
+        (
+            "monkeypatch.setattr(price.Cart, 'total', f); assert Cart().total() == 1",
+            "replaces Cart.total, which it should test",
+        ),
+        ("monkeypatch.setattr('shop.price.Cart', f); assert f() == 1", "replaces Cart, which it should test"),
     ],
 )
 def test_a_worthless_test_is_named_with_the_reason(body: str, reason: str) -> None:
@@ -49,6 +58,14 @@ def test_a_worthless_test_is_named_with_the_reason(body: str, reason: str) -> No
         "assert requests.get('http://127.0.0.1:8000').ok",
         "with patch('shop.price.math.fsum'): assert total([]) == 0",
         "monkeypatch.setattr(price, 'RATES', {}); assert total([]) == 0",
+        "monkeypatch.setattr('shop.price.LIMIT', 3); assert total([]) == 0",
+        "with mock.patch('shop.price.TIMEOUT', 1): assert total([]) == 0",
+        "with mock.patch.object(price, 'TIMEOUT', 1): assert total([]) == 0",
+        "with mock.patch.object(Cart, 'LIMIT', 1): assert Cart().total() == 0",
+        "with mock.patch.dict(os.environ, {'RATE': '1'}): assert total([]) == 0",
+        "monkeypatch.setitem(price.RATES, 'a', 1); assert total([]) == 0",
+        "monkeypatch.setattr(Cart, 'fetch', f); assert Cart().total() == 0",
+        "monkeypatch.setattr(other, 'total', f); assert total([]) == 0",
         "assert total([]) == total([])",
     ],
 )
