@@ -1,15 +1,17 @@
 """Secrets in what a model would be shown: found by their form or by the name they are bound to, and put under a cover.
 
 A cover is a name that stands for the secret in one conversation. Where the model repeats it in an edit, the secret
-is put back, so a line with a key in it can be edited by somebody who never saw the key.
+is put back, so a line with a key in it can be edited by somebody who never saw the key. A name like a cover that stands
+for nothing is never written into a file (`unknown_covers`).
 """
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 _FORMS = {
@@ -90,7 +92,16 @@ _WORD_RUN = re.compile(r"[a-z]{4,}")
 _MAX_SHARE_OF_WORDS = 0.4
 """Of the letters, in runs of four lower-case ones and more; names are made of words, keys are not."""
 
-_COVER = re.compile(r"REDACTED_(?P<kind>[A-Z_]+)_\d+")
+_COVER = re.compile(r"REDACTED_(?P<kind>[A-Z]+(?:_[A-Z]+)*)_[0-9]+")
+_REPEATED = re.compile(r"REDACTED(?:[ _-][A-Z]+)+[ _-][0-9]+", re.IGNORECASE)
+"""A cover as a model may repeat it."""
+_INVENTED = re.compile(
+    r"(?<![A-Za-z0-9])REDACTED(?:[_-][A-Z]+)*[_-](?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|WEBHOOK)(?P<number>[_-]?[0-9]+)?"
+    r"(?![A-Za-z])",
+    re.IGNORECASE,
+)
+"""What a model may have made of a cover."""
+_DIGITS = re.compile(r"[0-9]*")
 
 
 @dataclass(frozen=True)
@@ -104,11 +115,27 @@ class Secret:
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
     """The secrets in *text*, in order, not overlapping."""
+    return _in_order(_candidates(text))
+
+
+def _in_order(places: Iterable[Secret]) -> tuple[Secret, ...]:
+    """*places* without those that begin within another."""
     found: list[Secret] = []
-    for secret in sorted(_candidates(text), key=lambda one: (one.start, -one.end)):
+    for secret in sorted(places, key=lambda one: (one.start, -one.end)):
         if not found or secret.start >= found[-1].end:
             found.append(secret)
     return tuple(found)
+
+
+def unknown_covers(text: str, shown: str) -> tuple[str, ...]:
+    """Return what in *text*, which is uncovered, looks like a cover and stands for nothing.
+
+    What stands in *shown*, uncovered too, is a word of its own and no cover. A name without a number counts where
+    *shown* holds secrets.
+    """
+    found = [match for match in _INVENTED.finditer(text) if match[0] not in shown]
+    has_secrets = any(not match["number"] for match in found) and bool(find_secrets(shown))
+    return tuple(dict.fromkeys(match[0] for match in found if match["number"] or has_secrets))
 
 
 @dataclass
@@ -116,21 +143,37 @@ class Covers:
     """The covers of one conversation: each secret keeps the one it got first."""
 
     by_secret: dict[str, str] = field(default_factory=dict[str, str])
+    _seen: set[str] = field(default_factory=set[str])
+    """Names like covers that stand in the texts themselves; no secret gets one of them."""
 
     def cover(self, text: str) -> str:
-        """*text* with a cover for each secret."""
+        """Return *text* with a cover for each secret, and for each word of its own that is a cover already."""
+        names = list(_COVER.finditer(text))
+        ours = set(self.by_secret.values())
+        taken = [Secret(match["kind"], *match.span()) for match in names if match[0] in ours]
+        self._seen |= {match[0] for match in names}
         parts: list[str] = []
         done = 0
-        for secret in find_secrets(text):
-            parts += [text[done : secret.start], self._cover_of(text[secret.start : secret.end], secret.kind, text)]
-            done = secret.end
+        for secret in _in_order([*find_secrets(text), *taken]):
+            end = max(secret.end, _DIGITS.match(text, secret.end).end())  # pyright: ignore[reportOptionalMemberAccess]
+            parts += [text[done : secret.start], self._cover_of(text[secret.start : end], secret.kind, text)]
+            done = end
         return "".join([*parts, text[done:]])
 
-    def uncover(self, text: str) -> str:
-        """*text* with the secrets in place of their covers."""
-        for secret, cover in self.by_secret.items():
-            text = re.sub(rf"(?<!\w){cover}(?!\w)", lambda _, secret=secret: secret, text)
-        return text
+    def uncover(self, text: str, *, in_json: bool = False) -> str:
+        """Return *text* with the secrets in place of their covers, however a model spells those.
+
+        *in_json*: the text is JSON, within whose strings the secrets stand.
+        """
+        by_cover = {cover: secret for secret, cover in self.by_secret.items()}
+
+        def secret_of(match: re.Match[str]) -> str:
+            secret = by_cover.get(re.sub("[ -]", "_", match[0].upper()))
+            if secret is None:
+                return match[0]
+            return json.dumps(secret, ensure_ascii=False)[1:-1] if in_json else secret
+
+        return _REPEATED.sub(secret_of, text) if by_cover else text
 
     def kinds_in(self, text: str) -> dict[str, int]:
         """How many secrets of each kind are covered in *text*, which is covered already."""
@@ -143,7 +186,7 @@ class Covers:
         number = len(self.by_secret) + 1
         while cover is None:
             name = f"REDACTED_{kind}_{number}"
-            if name not in text and name not in self.by_secret.values():
+            if name not in text and name not in self._seen and name not in self.by_secret.values():
                 cover = self.by_secret[secret] = name
             number += 1
         return cover

@@ -18,9 +18,9 @@ from rolecall_server.craft.edit_blocks import (
     apply_edit_blocks,
     joined_renames,
     parse_edit_blocks,
-    starts_edit,
 )
 from rolecall_server.craft.feedback import describe_failures, describe_findings, describe_problems, describe_syntax
+from rolecall_server.craft.replies import prose_of, text_beside_edits
 from rolecall_server.craft.trial import breaks_the_run, new_failures
 from rolecall_server.errors import NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage, ModelClient, Wishes
@@ -187,29 +187,6 @@ async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
 def _repairs_due(attempt: Attempt) -> int:
     """How many repairs *attempt* deserves: one where only the code graph finds fault, which tests may not notice."""
     return MAX_REPAIRS if not attempt.works else min(1, len(attempt.certain_findings))
-
-
-def prose_of(reply: str, max_characters: int = 4000) -> str:
-    """What a model said before its first edit."""
-    lines: list[str] = []
-    for line in reply.splitlines():
-        if starts_edit(line):
-            break
-        lines.append(line)
-    text = "\n".join(lines).strip().removesuffix("```").strip()
-    return text if len(text) <= max_characters else text[:max_characters].rsplit(" ", 1)[0] + " …"
-
-
-def text_beside_edits(reply: str) -> str:
-    """The lines of *reply* that stand outside its edit blocks."""
-    lines: list[str] = []
-    inside = False
-    for line in reply.splitlines():
-        inside = inside or line.strip().startswith("<<<<<")
-        if not inside:
-            lines.append(f"{line}\n")
-        inside = inside and not line.strip().startswith(">>>>>")
-    return "".join(lines)
 
 
 async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:

@@ -1,150 +1,116 @@
-"""The edit format models write in, and its parser. `edit_blocks.md` and `file_operations.md` describe it to the model.
+"""Apply the edits of a reply to texts: each exactly as it says, or not at all, with the reason.
 
-A block names a file, then gives the lines to find and the lines to put in their place::
-
-    FILE: shop/price.py
-    <<<<<<< SEARCH
-    def total(items):
-    =======
-    def total(items, *, tax=0):
-    >>>>>>> REPLACE
-
-An empty search creates the file, or adds to the end of one that exists. Two lines are about a file as a whole::
-
-    DELETE FILE: shop/old_price.py
-    RENAME FILE: shop/price.py -> shop/prices.py
-
-Source: the SEARCH/REPLACE form goes back to merge-conflict markers; that models write code better in plain text
-than inside JSON is what several published comparisons of edit formats found.
+`edit_blocks.md` and `file_operations.md` describe the format to the model; `replies` reads it.
 """
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from rolecall_server.context.redaction import unknown_covers
+from rolecall_server.craft.matching import find, nearest, put_in_place, stands_in
+from rolecall_server.craft.replies import Deletion, EditBlock, Renaming, Step, parse_edit_blocks
 from rolecall_server.workspace import split_lines
 
-_SEARCH = re.compile(r"<{5,9} ?SEARCH\s*$")
-_DIVIDER = re.compile(r"={5,9}\s*$")
-_REPLACE = re.compile(r">{5,9} ?REPLACE\s*$")
-_FENCE = re.compile(r"\s*(`{3,}|~{3,})[\w+-]*\s*$")
-_FILE_LINE = re.compile(r"(?:[#>*\s-]*)(?:FILE|File|Path)\s*:\s*(.+)$")
-_DELETE = re.compile(r"[#>*\s-]*DELETE FILE\s*:\s*(.+)$")
-_RENAME = re.compile(r"[#>*\s-]*RENAME FILE\s*:\s*(.+?)\s*(?:->|=>|→)\s*(.+)$")
-_NEAREST_LINES = 12
-
-
-@dataclass(frozen=True)
-class EditBlock:
-    """One block as the model wrote it."""
-
-    path: str
-    """Relative to the root, or empty where none could be read."""
-    body: tuple[str, ...]
-    """The lines between the SEARCH and the REPLACE marker, divider included, with ``\\n`` endings."""
-
-
-@dataclass(frozen=True)
-class Deletion:
-    """A file that shall be gone."""
-
-    path: str
-
-
-@dataclass(frozen=True)
-class Renaming:
-    """A file that shall have another path."""
-
-    path: str
-    new_path: str
-
-
-Step = EditBlock | Deletion | Renaming
+__all__ = ["Edited", "Problem", "apply_edit_blocks", "joined_renames", "parse_edit_blocks"]
 
 
 @dataclass(frozen=True)
 class Problem:
-    """A block that could not be used, in words the model can act on."""
+    """An edit that could not be used, in words the model can act on."""
 
     path: str
-    """Empty where the block names none."""
+    """Empty where it names none."""
     reason: str
+    block: int = 0
+    """The number of its block in the reply, from 1; 0 where it is about a file as a whole."""
+    is_refusal: bool = False
+    """Whether it is of no use to send the edit again."""
 
 
 @dataclass(frozen=True)
 class Edited:
-    """What became of the blocks."""
+    """What became of the edits."""
 
     files: Mapping[str, str | None]
-    """The new text of each file that changed, with the line endings the model gave to what it wrote; ``None``: gone."""
+    """The new text of each file that changed, with the endings the model gave to the lines it wrote; ``None``: gone."""
     problems: tuple[Problem, ...]
     renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Where files went: the old path is gone in *files*, the new one has the text."""
+    applied: tuple[EditBlock, ...] = ()
+    """The blocks that are in *files*."""
 
 
-def parse_edit_blocks(reply: str) -> tuple[Step, ...]:
-    """The edits in *reply*, in order; prose and code fences around them are passed over."""
-    lines = [line.rstrip("\r\n") + "\n" for line in split_lines(reply)]
-    blocks: list[Step] = []
-    path = ""
-    at = 0
-    while at < len(lines):
-        if _SEARCH.match(lines[at].strip()):
-            path = _path_above(lines, at) or path
-            end = _end_of_block(lines, at + 1)
-            blocks.append(EditBlock(path, tuple(lines[at + 1 : end])))
-            at = end
-        elif step := _file_operation(lines[at].strip()):
-            path = step.new_path if isinstance(step, Renaming) else path
-            blocks.append(step)
-        at += 1
-    return tuple(blocks)
-
-
-def starts_edit(line: str) -> bool:
-    """Whether *line* of a reply begins its first edit: what stands before it is prose."""
-    text = line.strip()
-    return text.lstrip("#* ").startswith(("FILE:", "<<<<<")) or _file_operation(text) is not None
+Texts = Callable[[str], str | None]
+"""Give the text of a file, or ``None`` where there is none."""
 
 
 def apply_edit_blocks(
-    steps: Sequence[Step], read_text: Callable[[str], str | None], earlier: Edited = Edited(MappingProxyType({}), ())
+    steps: Sequence[Step], read_text: Texts, earlier: Edited = Edited(MappingProxyType({}), ()), shown: str = ""
 ) -> Edited:
-    """The texts that *steps* lead to, applied in order, each on the result of the ones before.
+    """Return the texts that *steps* lead to, applied in order, each on the result of the ones before.
 
-    *read_text* gives the text of a file or ``None``, with what became of *earlier* steps. A step that cannot be made as
-    it says is a problem and changes nothing; to say again that a file goes, or moves, is none.
+    *read_text* gives the text of a file or ``None``, with what became of *earlier* steps; *shown* is what the model
+    was shown beside the files. A step that cannot be made as it says is a problem and changes nothing; to say again
+    that a file goes, or moves, or what a block of *earlier* says, is none.
     """
-    draft = _Draft(read_text, earlier)
-    problems = [problem for step in steps if (problem := draft.make(step)) is not None]
-    return Edited(draft.files, tuple(problems), draft.renames)
+    draft = _Draft(read_text, earlier, shown)
+    tried = [(step, draft.make(step)) for step in steps]
+    problems = tuple(draft.explained(step, problem) for step, problem in tried if problem is not None)
+    made = tuple(step for step, problem in tried if problem is None and isinstance(step, EditBlock))
+    return Edited(draft.files, problems, draft.renames, made)
+
+
+def joined_renames(first: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
+    """Return where files went by renames of which some follow others."""
+    moved = {old: then.get(new, new) for old, new in first.items()}
+    later = {old: new for old, new in then.items() if old not in first.values()}
+    return {old: new for old, new in (moved | later).items() if old != new}
 
 
 @dataclass
 class _Draft:
     """The files as they are after some steps."""
 
-    read_text: Callable[[str], str | None]
+    read_text: Texts
     earlier: Edited
+    shown: str
     files: dict[str, str | None] = field(default_factory=dict[str, str | None])
     renames: dict[str, str] = field(default_factory=dict[str, str])
 
     def make(self, step: Step) -> Problem | None:
         """Make a step; why not, where it cannot be made."""
+        if step.fault:
+            return Problem(step.path, step.fault)
         match step:
             case EditBlock():
                 return self._edit(step)
             case Deletion():
-                return self._delete(step.path)
+                return self._delete(self._meant(step.path))
             case Renaming():
-                return self._rename(step.path, step.new_path)
+                return self._rename(self._meant(step.path), step)
+
+    def explained(self, step: Step, problem: Problem) -> Problem:
+        """*problem* with the number of its block, and with the text as it is now that all steps were made."""
+        if not isinstance(step, EditBlock):
+            return problem
+        path = self._meant(step.path)
+        current = self._text(path) if path else None
+        if problem is _FITS_NOWHERE and current is not None:
+            problem = Problem(path, _nothing_found(step, path, current))
+        return replace(problem, block=step.number)
 
     def _text(self, path: str) -> str | None:
         return self.files[path] if path in self.files else self.read_text(path)
+
+    def _meant(self, path: str) -> str:
+        """*path*, or the file it plainly stands for where there is none of that name."""
+        others = (path.removesuffix(":"), path.replace("\\", "/").removeprefix("./"))
+        if not path or self._text(path) is not None:
+            return path
+        return next((other for other in others if other != path and self._text(other) is not None), path)
 
     def _is_gone(self, path: str) -> bool:
         """Whether these steps, or earlier ones, took the file away."""
@@ -156,17 +122,33 @@ class _Draft:
         return new_path if new_path and self._text(new_path) is not None else ""
 
     def _edit(self, block: EditBlock) -> Problem | None:
-        if not block.path:
-            return Problem("", "No `FILE:` line stands above this block.")
-        current = self._text(block.path)
-        if current is None and (new_path := self._went_to(block.path)):
-            return Problem(block.path, f"{block.path} is {new_path} by now; name it so.")
-        outcome = _apply(block, current)
+        path = self._meant(block.path)
+        current = self._text(path)
+        if current is None and (new_path := self._went_to(path)):
+            return Problem(path, f"{path} is {new_path} by now; name it so.")
+        if current is None and block.doubt:
+            return Problem(path, block.doubt)
+        if strange := unknown_covers("".join(block.body), f"{current or ''}\n{self.shown}"):
+            return Problem(path, _strange(strange[0]))
+        if current is not None and self._is_made(block, current):
+            return None
+        outcome = _applied(block, path, current)
         if isinstance(outcome, Problem):
             return outcome
         if outcome != current:
-            self.files[block.path] = outcome
+            self.files[path] = outcome
         return None
+
+    def _is_made(self, block: EditBlock, current: str) -> bool:
+        """Whether *block* was applied before, word for word, and what it wrote still stands."""
+        if not any((block.path, block.body) == (one.path, one.body) for one in self.earlier.applied):
+            return False
+        lines = split_lines(current)
+        for at in reversed(block.dividers):
+            search, new = block.body[:at], block.body[at + 1 :]
+            if stands_in(lines, _trimmed(new)) is not None or (search and not find(lines, search).starts):
+                return True
+        return False
 
     def _delete(self, path: str) -> Problem | None:
         if self._text(path) is None:
@@ -175,76 +157,39 @@ class _Draft:
         self.renames = {old: new for old, new in self.renames.items() if new != path}
         return None
 
-    def _rename(self, path: str, new_path: str) -> Problem | None:
-        text = self._text(path)
+    def _rename(self, path: str, step: Renaming) -> Problem | None:
+        text, new_path = self._text(path), step.new_path
         if text is None:
             is_repeated = self._went_to(path) == new_path
             return None if is_repeated else Problem(path, f"{path} does not exist, so it cannot be renamed.")
         if self._text(new_path) is not None:
             return Problem(new_path, f"{new_path} exists, so {path} cannot get its name.")
+        if step.doubt:
+            return Problem(new_path, step.doubt)
         self.files |= {path: None, new_path: text}
         self.renames = joined_renames(self.renames, {path: new_path})
         return None
 
 
-def joined_renames(first: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
-    """Where files went by renames of which some follow others."""
-    moved = {old: then.get(new, new) for old, new in first.items()}
-    later = {old: new for old, new in then.items() if old not in first.values()}
-    return {old: new for old, new in (moved | later).items() if old != new}
+_FITS_NOWHERE = Problem("", "SEARCH matches nothing.")
 
 
-def _file_operation(line: str) -> Deletion | Renaming | None:
-    if match := _RENAME.match(line):
-        return Renaming(_plain_path(match[1]), _plain_path(match[2]))
-    return Deletion(_plain_path(match[1])) if (match := _DELETE.match(line)) else None
-
-
-def _plain_path(text: str) -> str:
-    return text.strip("#*`'\" :").replace("\\", "/").removeprefix("./")
-
-
-def _path_above(lines: Sequence[str], marker: int) -> str:
-    """The path on the nearest line above *marker* that is neither blank nor a code fence."""
-    for line in reversed(lines[max(0, marker - 4) : marker]):
-        text = line.strip()
-        if not text or _FENCE.match(text):
-            continue
-        if match := _FILE_LINE.match(text):
-            text = match[1]
-        elif " " in text.strip("#*` "):
-            return ""
-        path = _plain_path(text)
-        return path if "." in path or "/" in path else ""
-    return ""
-
-
-def _end_of_block(lines: Sequence[str], start: int) -> int:
-    """The line of the REPLACE marker, or of whatever ends the block where the model forgot it."""
-    for at in range(start, len(lines)):
-        text = lines[at].strip()
-        if _REPLACE.match(text) or _SEARCH.match(text):
-            return at if _REPLACE.match(text) else at - 1
-    return len(lines)
-
-
-def _apply(block: EditBlock, current: str | None) -> str | Problem:
-    dividers = [at for at, line in enumerate(block.body) if _DIVIDER.match(line)]
+def _applied(block: EditBlock, path: str, current: str | None) -> str | Problem:
+    """The text that *block* makes of *current*."""
+    dividers = block.dividers
     if not dividers:
-        return Problem(block.path, "The block has no `=======` line between SEARCH and REPLACE.")
+        return Problem(path, "The block has no `=======` line between SEARCH and REPLACE.")
     if not any(line.strip() for line in block.body[: dividers[0]]):
         return _added(current, block.body[dividers[0] + 1 :])
     if current is None:
-        return Problem(block.path, f"{block.path} does not exist; leave SEARCH empty to create it.")
-    problem: Problem | None = None
+        return Problem(path, f"{path} does not exist; leave SEARCH empty to create it.")
+    outcome: str | Problem = _FITS_NOWHERE
     # Either text may itself hold a line of equals signs; the longest search that matches is the one that was meant.
     for divider in reversed(dividers):
-        outcome = _replaced(block, current, block.body[:divider], block.body[divider + 1 :])
+        outcome = _replaced(path, current, block.body[:divider], block.body[divider + 1 :])
         if isinstance(outcome, str):
             return outcome
-        problem = outcome
-    assert problem is not None
-    return problem
+    return outcome
 
 
 def _added(current: str | None, new: Sequence[str]) -> str:
@@ -255,66 +200,39 @@ def _added(current: str | None, new: Sequence[str]) -> str:
     return current.rstrip("\r\n") + "\n\n\n" + text.strip("\n") + "\n"
 
 
-def _replaced(block: EditBlock, current: str, search: Sequence[str], new: Sequence[str]) -> str | Problem:
+def _replaced(path: str, current: str, search: Sequence[str], new: Sequence[str]) -> str | Problem:
+    places = find(split_lines(current), search)
+    if not places.starts:
+        return _FITS_NOWHERE
+    first, *others = places.starts
+    if others:
+        numbers = ", ".join(str(start + 1) for start in places.starts[:5])
+        reason = f"SEARCH matches {len(places.starts)} places in {path} (lines {numbers}); add lines until one is left."
+        return Problem(path, reason)
+    return put_in_place(current, first, search, new, places)
+
+
+def _nothing_found(block: EditBlock, path: str, current: str) -> str:
+    """What to tell the model: the lines of the file that come nearest to what it searched, as they are now."""
     lines = split_lines(current)
-    for same in (_same_text, _same_but_trailing_space, _same_but_indentation):
-        places = _places(lines, search, same)
-        if len(places) > 1:
-            numbers = ", ".join(str(place + 1) for place in places[:5])
-            reason = (
-                f"SEARCH matches {len(places)} places in {block.path} (lines {numbers}); add lines until one is left."
-            )
-            return Problem(block.path, reason)
-        if places:
-            found = lines[places[0] : places[0] + len(search)]
-            written = _reindented(new, search, found) if same is _same_but_indentation else list(new)
-            if not found[-1].endswith(("\n", "\r")) and written:
-                written[-1] = written[-1].rstrip("\n")
-            return "".join([*lines[: places[0]], *written, *lines[places[0] + len(search) :]])
-    return Problem(block.path, _not_found(block.path, lines, search))
+    divider = block.dividers[0]
+    search, new = block.body[:divider], block.body[divider + 1 :]
+    told = f"SEARCH matches nothing in {path}"
+    if (there := stands_in(lines, _trimmed(new))) is not None:
+        return f"{told}, and what shall take its place stands there already, from line {there}. Leave it out if so."
+    if (near := nearest(lines, search)) is None:
+        return f"{told}; copy the lines exactly as the file has them."
+    return f"{told}. The nearest lines are (from line {near.first}):\n{near.text}"
 
 
-def _places(
-    lines: Sequence[str], search: Sequence[str], same: Callable[[Sequence[str], Sequence[str]], bool]
-) -> list[int]:
-    return [at for at in range(len(lines) - len(search) + 1) if same(lines[at : at + len(search)], search)]
+def _trimmed(lines: Sequence[str]) -> tuple[str, ...]:
+    """*lines* without the blank ones at both ends."""
+    full = [at for at, line in enumerate(lines) if line.strip()]
+    return tuple(lines[full[0] : full[-1] + 1]) if full else ()
 
 
-def _same_text(found: Sequence[str], search: Sequence[str]) -> bool:
-    return all(a.rstrip("\r\n") == b.rstrip("\n") for a, b in zip(found, search, strict=True))
-
-
-def _same_but_trailing_space(found: Sequence[str], search: Sequence[str]) -> bool:
-    return all(a.rstrip() == b.rstrip() for a, b in zip(found, search, strict=True))
-
-
-def _same_but_indentation(found: Sequence[str], search: Sequence[str]) -> bool:
-    """Whether the lines differ by one and the same indentation, blank lines aside."""
-    if any(a.strip() != b.strip() for a, b in zip(found, search, strict=True)):
-        return False
-    shifts = {_indent(a) - _indent(b) for a, b in zip(found, search, strict=True) if a.strip()}
-    return len(shifts) == 1
-
-
-def _reindented(new: Sequence[str], search: Sequence[str], found: Sequence[str]) -> list[str]:
-    shift, unit = next((_indent(a) - _indent(b), a[:1]) for a, b in zip(found, search, strict=True) if a.strip())
-    if shift >= 0:
-        pad = ("\t" if unit == "\t" else " ") * shift
-        return [pad + line if line.strip() else line for line in new]
-    return [line[min(-shift, _indent(line)) :] if line.strip() else line for line in new]
-
-
-def _indent(line: str) -> int:
-    return len(line) - len(line.lstrip(" \t"))
-
-
-def _not_found(path: str, lines: Sequence[str], search: Sequence[str]) -> str:
-    """What to tell the model: the lines of the file that come nearest to what it searched."""
-    first = next((line.strip() for line in search if line.strip()), "")
-    candidates = [line.strip() for line in lines]
-    close = difflib.get_close_matches(first, candidates, n=1, cutoff=0.5)
-    if not close:
-        return f"SEARCH matches nothing in {path}; copy the lines exactly as the file has them."
-    at = candidates.index(close[0])
-    nearest = "".join(lines[at : at + min(len(search) + 2, _NEAREST_LINES)])
-    return f"SEARCH matches nothing in {path}. The nearest lines are (from line {at + 1}):\n{nearest.rstrip()}"
+def _strange(name: str) -> str:
+    return (
+        f"{name} stands for no secret that you were shown, so it cannot be turned back. Repeat the name of a covered "
+        "secret exactly as you were shown it, leave its line out of the block, or use another name."
+    )

@@ -85,11 +85,11 @@ def _unseen(line: str) -> Iterator[tuple[int, str]]:
     for column, character in enumerate(line):
         if character in _BIDIRECTIONAL:
             yield column, f"a character that turns the direction of writing ({_name(character)})"
-        elif _is_invisible(character) and not _is_shaping(line, column):
+        elif is_invisible(character) and not _is_shaping(line, column):
             yield column, f"an invisible character ({_name(character)})"
 
 
-def _is_invisible(character: str) -> bool:
+def is_invisible(character: str) -> bool:
     if character in _ORDINARY_CONTROLS:
         return False
     is_format = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Cn", "Co")

@@ -8,6 +8,7 @@ import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 
 from pydantic import TypeAdapter
 
@@ -102,7 +103,7 @@ class StoredCalls(Relay):
         shown = [self._covered(message) for message in messages]
         request = json.dumps([_stored(message) for message in shown])
         if (told := self._recalled(request)) is not None:
-            return self._uncovered(told)
+            return self._uncovered(told, wishes)
         own_limit = wishes.parameters.reply_tokens
         reply_tokens = self.reply_tokens if own_limit is None else own_limit
         extras = _extras(wishes)
@@ -127,7 +128,7 @@ class StoredCalls(Relay):
         counted = reply.prompt_tokens is not None and reply.completion_tokens is not None
         tokens = (reply.prompt_tokens or 0, reply.completion_tokens or 0) if counted else None
         self.store.end_call(call, json.dumps(asdict(reply)), model=reply.model, tokens=tokens)
-        return self._uncovered(reply)
+        return self._uncovered(reply, wishes)
 
     def _asking(
         self, messages: Sequence[ChatMessage], shown: Sequence[ChatMessage], extras: Sequence[str], most_nanos: int
@@ -152,9 +153,11 @@ class StoredCalls(Relay):
     def _each(calls: Sequence[ToolCall], change: Callable[[str], str]) -> tuple[ToolCall, ...]:
         return tuple(replace(call, arguments=change(call.arguments)) for call in calls)
 
-    def _uncovered(self, reply: Reply) -> Reply:
-        uncover = self.covers.uncover
-        return replace(reply, text=uncover(reply.text), calls=self._each(reply.calls, uncover))
+    def _uncovered(self, reply: Reply, wishes: Wishes) -> Reply:
+        """*reply* with the secrets put back; in JSON, as the arguments of a tool are and a shape is, as it has them."""
+        in_json = partial(self.covers.uncover, in_json=True)
+        uncover = in_json if wishes.shape is not None else self.covers.uncover
+        return replace(reply, text=uncover(reply.text), calls=self._each(reply.calls, in_json))
 
     def _recalled(self, request: str) -> Reply | None:
         """The stored reply to *request*; the second one where it is asked for the second time."""

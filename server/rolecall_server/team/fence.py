@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rolecall_server.craft.attempts import text_beside_edits
-from rolecall_server.craft.edit_blocks import parse_edit_blocks
+from rolecall_server.craft.replies import parse_edit_blocks, text_beside_edits
 from rolecall_server.model import NO_WISHES, ChatMessage, ModelClient, Relay, Reply, Wishes
 from rolecall_server.model.interludes import Interludes
 from rolecall_server.team.agenda import Agenda

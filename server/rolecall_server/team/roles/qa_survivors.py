@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rolecall_analysis import Definition, Position, Snapshot, definitions_in, enclosing_definition, find_definition
-from rolecall_server.craft.attempts import text_beside_edits
-from rolecall_server.craft.edit_blocks import apply_edit_blocks, parse_edit_blocks
+from rolecall_server.craft.edit_blocks import apply_edit_blocks
+from rolecall_server.craft.replies import parse_edit_blocks, text_beside_edits
 from rolecall_server.craft.test_text import changed_tests, written_tests
 from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.python_trees import parse_python

@@ -1,0 +1,215 @@
+"""Find the lines that a model copied in a text, and put others in their place; what stays keeps its own characters.
+
+A model may lose what nobody sees: line endings, space at the end of a line, characters without a form, the difference
+between kinds of space. A copy is found all the same, and the lines that it leaves alone are written back as they were.
+"""
+
+from __future__ import annotations
+
+import difflib
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rolecall_server.review.hidden import is_invisible
+from rolecall_server.workspace import split_lines
+
+_TAB_WIDTHS = (4, 8, 2)
+_MOST_LINES_SHOWN = 40
+_LINES_AROUND = 2
+_LEAST_LIKENESS = 0.5
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where a copy of some lines stands in a text."""
+
+    starts: tuple[int, ...]
+    """From 0; empty where it stands nowhere."""
+    respace: Callable[[str, str], str] = lambda line, found: line
+    """Gives a new line the indentation of the lines *found*."""
+
+
+@dataclass(frozen=True)
+class Nearest:
+    """The lines of a text that are most like some others."""
+
+    first: int
+    """From 1."""
+    text: str
+
+
+def find(lines: Sequence[str], search: Sequence[str]) -> Places:
+    """Return where *search* stands in *lines*: as it is, or else as near to it as a copy may be."""
+    for key in (_content, str.rstrip, _visible):
+        if starts := _equal([key(line) for line in lines], [key(line) for line in search]):
+            return Places(starts)
+    if places := _shifted(lines, search):
+        return places
+    for width in _TAB_WIDTHS:
+
+        def spread(line: str, width: int = width) -> str:
+            return _visible(line).expandtabs(width)
+
+        if starts := _equal([spread(line) for line in lines], [spread(line) for line in search]):
+            return Places(starts, lambda line, found, width=width: _indented_as(line, found, width))
+    return Places(())
+
+
+def put_in_place(text: str, start: int, search: Sequence[str], new: Sequence[str], places: Places) -> str:
+    """Return *text* with *new* in place of the lines from *start*, which are a copy of *search*."""
+    lines = split_lines(text)
+    end = start + len(search)
+    found = lines[start:end]
+    style = next((line for line in found if line[:1] in (" ", "\t")), found[0])
+    respaced = [places.respace(line, style) if line.strip() else line for line in new]
+    written = list(_carried(found, search, new, respaced))
+    if written and end == len(lines) and found[-1] == _content(found[-1]):
+        written[-1] = _content(written[-1])
+    return "".join(_apart([*lines[:start], *written, *lines[end:]]))
+
+
+def nearest(lines: Sequence[str], search: Sequence[str]) -> Nearest | None:
+    """Return the lines that are most like *search*; ``None`` where none is like any of it."""
+    there, wanted = [_visible(line).strip() for line in lines], [_visible(line).strip() for line in search]
+    at = _where_most_agree(there, wanted)
+    if at is None:
+        return None
+    start = max(0, min(at, len(lines) - 1))
+    shown = lines[start : start + min(len(search) + _LINES_AROUND, _MOST_LINES_SHOWN)]
+    return Nearest(start + 1, "".join(_content(line) + "\n" for line in shown).rstrip())
+
+
+def stands_in(lines: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """Return where *wanted* stands in *lines*, from 1; ``None`` where it does not, or holds nothing to know it by."""
+    if not any(len(line.strip()) > 1 for line in wanted):
+        return None
+    starts = _equal([_visible(line) for line in lines], [_visible(line) for line in wanted])
+    return starts[0] + 1 if starts else None
+
+
+def _content(line: str) -> str:
+    return line.rstrip("\r\n")
+
+
+def _visible(line: str) -> str:
+    """*line* as it looks: without what has no form, each kind of space as a space, nothing at its end."""
+    if line.isascii() and _content(line).isprintable():
+        return line.rstrip()
+    seen = "".join(_look(character) for character in unicodedata.normalize("NFC", line))
+    return seen.rstrip()
+
+
+def _look(character: str) -> str:
+    if unicodedata.category(character) == "Zs":
+        return " "
+    return "" if character == "\f" or is_invisible(character) else character
+
+
+def _equal(lines: Sequence[str], search: Sequence[str]) -> tuple[int, ...]:
+    n = len(search)
+    firsts = (at for at in range(len(lines) - n + 1) if lines[at] == search[0])
+    return tuple(at for at in firsts if list(lines[at : at + n]) == list(search))
+
+
+def _shifted(lines: Sequence[str], search: Sequence[str]) -> Places | None:
+    """Where *search* stands with one and the same indentation more or less, blank lines aside."""
+    there, wanted = [_visible(line) for line in lines], [_visible(line) for line in search]
+    starts: list[int] = []
+    shift = 0
+    for at in _equal([line.strip() for line in there], [line.strip() for line in wanted]):
+        found = there[at : at + len(wanted)]
+        shifts = {_indent(a) - _indent(b) for a, b in zip(found, wanted, strict=True) if a.strip()}
+        if len(shifts) == 1:
+            starts.append(at)
+            shift = shifts.pop()
+    return Places(tuple(starts), lambda line, found: _moved(line, shift, found)) if starts else None
+
+
+def _moved(line: str, shift: int, found: str) -> str:
+    if shift >= 0:
+        return ("\t" if found.startswith("\t") else " ") * shift + line
+    return line[min(-shift, _indent(line)) :]
+
+
+def _indented_as(line: str, found: str, width: int) -> str:
+    """*line* with tabs before it where *found* has them, and spaces where that has spaces."""
+    body = line.lstrip(" \t")
+    n_columns = len(line[: len(line) - len(body)].expandtabs(width))
+    if found.startswith("\t"):
+        return "\t" * (n_columns // width) + " " * (n_columns % width) + body
+    return " " * n_columns + body
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip(" \t"))
+
+
+def _carried(found: Sequence[str], search: Sequence[str], new: Sequence[str], respaced: Sequence[str]) -> Iterator[str]:
+    """The lines *new*: those that *search* has too as they were *found*, the others with what they share of them."""
+    same = difflib.SequenceMatcher(None, [_content(line) for line in search], [_content(line) for line in new], False)
+    for tag, old_start, old_end, start, end in same.get_opcodes():
+        if tag == "equal":
+            yield from (line if line != _content(line) else f"{line}\n" for line in found[old_start:old_end])
+            continue
+        for offset in range(end - start):
+            line, old = _content(respaced[start + offset]), old_start + offset
+            if old < old_end:
+                line = _kept(_content(found[old]), search[old], new[start + offset], line)
+            yield f"{line}\n"
+
+
+def _kept(found: str, search: str, new: str, respaced: str) -> str:
+    """The line *respaced*, which changes *search* to *new*, with the unseen characters of *found* that it keeps."""
+    search, new = _content(search), _content(new)
+    if found == search or _visible(found).strip() != _visible(search).strip():
+        return respaced
+    body, was, wanted = respaced.lstrip(" \t"), found.lstrip(" \t"), search.lstrip(" \t")
+    margin = found[: len(found) - len(was)] if _margin(new) == _margin(search) else respaced[: _indent(respaced)]
+    at = _alignment(wanted, was)
+    if at is None:
+        return respaced
+    parts = [margin]
+    for tag, start, end, to_start, to_end in difflib.SequenceMatcher(None, wanted, body, False).get_opcodes():
+        parts.append(was[at[start] : at[end]] if tag == "equal" else body[to_start:to_end])
+    return "".join(parts)
+
+
+def _margin(line: str) -> str:
+    return line[: _indent(line)]
+
+
+def _alignment(search: str, found: str) -> list[int] | None:
+    """Where in *found* each character of *search* stands, and the end; ``None`` where that cannot be told."""
+    at: list[int] = []
+    here = 0
+    for character in search:
+        at.append(here)
+        look = _look(character)
+        if look:
+            while here < len(found) and not _look(found[here]):
+                here += 1
+            if here == len(found) or _look(found[here]) != look:
+                return None if character.strip() else [*at, *[here] * (len(search) - len(at)), len(found)]
+            here += 1
+    return [*at, len(found)]
+
+
+def _apart(lines: Sequence[str]) -> Iterator[str]:
+    """*lines*, with an ending of two characters where a line feed alone would join a carriage return before it."""
+    before = ""
+    for line in lines:
+        yield "\r\n" if line == "\n" and before.endswith("\r") else line
+        before = line
+
+
+def _where_most_agree(there: Sequence[str], wanted: Sequence[str]) -> int | None:
+    """The line of *there* at which *wanted* would begin, by their longest common run, or else by one like line."""
+    telling = [line for line in wanted if len(line) > 1]
+    run = difflib.SequenceMatcher(None, there, wanted, False).find_longest_match()
+    if any(len(line) > 1 for line in there[run.a : run.a + run.size]):
+        return run.a - run.b
+    for line in sorted(telling, key=len, reverse=True)[:3]:
+        if close := difflib.get_close_matches(line, [one for one in there if one], n=1, cutoff=_LEAST_LIKENESS):
+            return there.index(close[0]) - wanted.index(line)
+    return None
