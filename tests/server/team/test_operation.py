@@ -273,7 +273,7 @@ async def test_a_product_file_named_like_a_test_is_the_engineers_where_a_task_na
 
 async def test_the_qa_engineer_is_told_that_a_file_of_a_task_is_not_its_own(tmp_path: Path) -> None:
     model = asks_for_test_utils(block(NAMED_LIKE_A_TEST, "", "def make_items():\n    return [1]\n"))
-    meddling = f"{TESTS}\n{block(NAMED_LIKE_A_TEST, '', 'def test_it(): ...')}"
+    meddling = TESTS + "\n" + block(NAMED_LIKE_A_TEST, "", "def test_it(): ...\n")
     model.speeches = {**model.speeches, "QA Engineer": [meddling, TESTS]}
     run = team_run(tmp_path, model).begin(BRIEF)
     assert (await run.go_on()).errors == ()
