@@ -104,6 +104,8 @@ class Work:
     """Which of the new failures the role is to mend, given all it has said."""
     is_answer: Callable[[str], bool] = lambda reply: False
     """Whether a reply without edits will do where failing tests were shown."""
+    draft: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """The files as the edits so far have them; kept up by the loop, for whoever looks things up meanwhile."""
     begin_repair: Callable[[Attempt], tuple[ChatMessage, ...]] | None = None
     """A conversation of its own about the failing tests; ``None``: that with the role goes on."""
 
@@ -201,6 +203,7 @@ async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
         steps = parse_edit_blocks(reply)
         edited = _checked(work, apply_edit_blocks(steps, read, Edited(merged, (), renames)))
         merged |= edited.files
+        work.draft.update(merged)
         renames = joined_renames(renames, edited.renames)
         if not edited.problems and (steps or merged != so_far.files or (so_far.files and work.is_answer(reply))):
             break

@@ -12,14 +12,17 @@ from rolecall_server.sandbox import (
     Interpreter,
     MutationRun,
     NotRun,
+    ProcessEnd,
     Repetition,
     Shadow,
     TestOutcome,
     TestRun,
+    Unconfined,
     is_test_file,
     probe,
     run_mutants,
     run_repeatedly,
+    run_snippet,
     run_targets,
     runs_tests,
 )
@@ -65,6 +68,24 @@ class Bench:
             return self.interpreter
         self.shadow.write(files)
         return await run_repeatedly(self.shadow, self.interpreter, targets, times=times, timeout_s=self.timeout_s)
+
+    @property
+    def why_no_snippet(self) -> NotRun | None:
+        """Why no snippet of a model's is run, or ``None``: it runs behind walls only, where tests may run."""
+        if isinstance(self.shadow, NotRun):
+            return self.shadow
+        if isinstance(self.shadow.confinement, Unconfined):
+            return NotRun("Snippets run behind walls only, and rolecall.tests.confinement is off.")
+        return self.interpreter if isinstance(self.interpreter, NotRun) else None
+
+    async def snippet(self, files: Mapping[str, str | None], code: str, timeout_s: float) -> ProcessEnd | NotRun:
+        """Return how the Python *code* ends with *files* laid over the workspace, and what it printed."""
+        if (reason := self.why_no_snippet) is not None:
+            return reason
+        assert not isinstance(self.shadow, NotRun)
+        assert not isinstance(self.interpreter, NotRun)
+        self.shadow.write(files)
+        return await run_snippet(self.shadow, self.interpreter, code, timeout_s=min(timeout_s, self.timeout_s))
 
     async def tools(self) -> str:
         """What tests run with: ``Python 3.12, pytest 9.0.1, pytest-asyncio 1.2.0``; empty where none are run."""

@@ -134,7 +134,17 @@ class _Desk:
             self.ended_by = "calls"
         elif self._n_rounds >= self.limits.rounds:
             self.ended_by = "rounds"
-        return [ChatMessage("tool", use.result, answers=use.call.id) for use in uses]
+        told = [use.result for use in uses]
+        if not self.ended_by:
+            told[-1] += f"\n\n({self._left()})"
+        return [ChatMessage("tool", text, answers=use.call.id) for text, use in zip(told, uses, strict=True)]
+
+    def _left(self) -> str:
+        """Return what the model has left of its tools before it has to answer."""
+        n_rounds, n_calls = self.limits.rounds - self._n_rounds, self.limits.calls - len(self.uses)
+        rounds = "1 round" if n_rounds == 1 else f"{n_rounds} rounds"
+        calls = "1 call" if n_calls == 1 else f"{n_calls} calls"
+        return f"You have {rounds} and {calls} of tools left before you have to answer."
 
     async def _use(self, call: ToolCall) -> ToolUse:
         key = (call.name, _canonical(call.arguments))

@@ -7,11 +7,13 @@ from rolecall_server.sandbox.kept_copy import remove_unused_copies
 from rolecall_server.sandbox.mutants import Mutant, mutants_of
 from rolecall_server.sandbox.mutation_run import MutationRun, run_mutants
 from rolecall_server.sandbox.opening import remove_abandoned_shadows, shadow_workspace
+from rolecall_server.sandbox.process import ProcessEnd
 from rolecall_server.sandbox.pytest_run import run_tests
 from rolecall_server.sandbox.repetition import Repetition, run_repeatedly
 from rolecall_server.sandbox.results import FileCoverage, NotRun, TestOutcome, TestRun
 from rolecall_server.sandbox.runners import is_test_file, run_targets, runs_tests
 from rolecall_server.sandbox.shadow import Shadow
+from rolecall_server.sandbox.snippet import run_snippet
 
 __all__ = [
     "Confinement",
@@ -21,6 +23,7 @@ __all__ = [
     "Mutant",
     "MutationRun",
     "NotRun",
+    "ProcessEnd",
     "Repetition",
     "Shadow",
     "TestOutcome",
@@ -36,6 +39,7 @@ __all__ = [
     "remove_unused_copies",
     "run_mutants",
     "run_repeatedly",
+    "run_snippet",
     "run_targets",
     "run_tests",
     "runs_tests",

@@ -19,7 +19,7 @@ from rolecall_server.team.agenda import Agenda, agenda_of
 from rolecall_server.team.documents import CaseKind, Kind, SprintReview, Task, TestCase, TestPlan
 from rolecall_server.team.edits import Edits, desk_with, fingerprints, joined
 from rolecall_server.team.fence import Fence, Overheard
-from rolecall_server.team.looking_up import IN_A_TEAM, looking_up
+from rolecall_server.team.looking_up import looking_up
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.pool import Pool, as_draft, body_of, content_of
 from rolecall_server.team.request import Desk, RoleName, RunRequest
@@ -56,7 +56,7 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...
     below = joined(content_of(message, Edits) for message in step.messages("edits"))
     desk = desk_with(room.desk(step, pool), below)
     assert desk.client is not None
-    overheard = Overheard(looking_up(desk, desk.client, IN_A_TEAM))
+    overheard = Overheard(looking_up(desk, desk.client))
     if step.message(Kind.DESIGN) is None and step.message(Kind.REQUIREMENTS) is None and len(agenda.tasks) == 1:
         work, _ = await implement(_brief_alone(step), replace(desk, rejections=_turned_down(step)))
         widened: dict[str, str] = {}
@@ -64,7 +64,7 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...
         fence = Fence(room, pool, agenda, step, overheard)
         overheard.answer = partial(fence.reply_to, desk)
         work, widened = await _task_work(step, desk, task, fence), fence.widened
-    checked = replace(work, check=partial(check_changes, desk.snapshot))
+    checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft)
     outcome = await work_out(checked, overheard, desk.report)
     if outcome.interrupted is not None:
         raise outcome.interrupted
@@ -84,7 +84,7 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[D
     files = (*agenda.undone_tests, *(one for task in agenda.tasks for one in task.files))
     path = next((one for one in files if file_exists(desk.workspace, one)), "")
     documents = await asyncio.to_thread(tell, step.read, desk.workspace)
-    overheard = Overheard(looking_up(desk, desk.client, IN_A_TEAM))
+    overheard = Overheard(looking_up(desk, desk.client))
     fence = Fence(room, pool, agenda, step, overheard)
     test_path, style_path = await asyncio.to_thread(_tests_to_show, desk, path, fence)
     focus = Focus(path, test_path=test_path, style_path=style_path, brief=documents)
@@ -94,6 +94,7 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[D
         read_text=lambda path: read_for_model(desk.workspace, path),
         refusal=partial(fence.refusal_of_tests, desk),
         try_out=_not_yet,
+        draft=desk.draft,
         before=lambda: None,
         on_failure="",
     )

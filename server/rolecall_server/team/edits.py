@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 from rolecall_server.craft.edit_blocks import joined_renames
 from rolecall_server.craft.trial import Bench
 from rolecall_server.review.evidence import Evidence
-from rolecall_server.sandbox import NotRun, TestRun
+from rolecall_server.sandbox import NotRun, ProcessEnd, TestRun
 from rolecall_server.team.request import Desk
 from rolecall_server.workspace import Workspace, read_text_or_none, sha256
 
@@ -111,3 +111,8 @@ class SharedBench(Bench):
             if not laid:
                 self.as_it_is[wanted] = ended
             return ended
+
+    async def snippet(self, files: Mapping[str, str | None], code: str, timeout_s: float) -> ProcessEnd | NotRun:
+        """Return how the Python *code* ends with *files* laid over what lies below, and what it printed."""
+        async with self.turn:
+            return await super().snippet({**self.below, **files}, code, timeout_s)

@@ -12,6 +12,7 @@ from rolecall_server.craft.attempts import EDIT_FORMAT
 from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.settings import ModelSettings
 from rolecall_server.team.calibration import Fit
+from rolecall_server.team.looking_up import with_limits
 from rolecall_server.team.request import Desk
 
 _REJECTED = "# What the developer turned down before\n\nDo not propose the like again.\n\n"
@@ -35,7 +36,7 @@ async def open_conversation(
         RequestRefused: it does not fit the budget.
     """
     prompt = await asyncio.to_thread(profile.read_text, encoding="utf-8")
-    system = f"{prompt}\n# How to answer\n\n{edit_format}"
+    system = with_limits(f"{prompt}\n# How to answer\n\n{edit_format}", desk)
     task = "\n".join(part for part in (task, desk.how_to_ask) if part)
     opening = await asyncio.to_thread(_opening, desk, focus, system, task, share)
     desk.repacks[opening] = partial(

@@ -10,7 +10,8 @@ from rolecall_analysis import Snapshot
 from rolecall_analysis.retrieval import Corpus
 from rolecall_server.context import AtHand, ContextPack, View
 from rolecall_server.craft.trial import Bench
-from rolecall_server.model import ChatMessage, ModelClient, estimate_tokens
+from rolecall_server.model import ChatMessage, ModelClient, ToolLimits, estimate_tokens
+from rolecall_server.model.tools import DEFAULT_LIMITS
 from rolecall_server.settings import Settings
 from rolecall_server.team.calibration import Fit
 from rolecall_server.team.repacking import Opening, Repack
@@ -99,6 +100,10 @@ class Desk:
     """What makes the openings of this desk's conversations shorter."""
     lookups: tuple[str, ...] = ()
     """What the model may look up while it works, by name."""
+    tool_limits: ToolLimits = DEFAULT_LIMITS
+    """How often it may, before each answer."""
+    draft: dict[str, str | None] = field(default_factory=dict[str, str | None])
+    """The files as the edits have them that were made at this desk so far; lookups see them, and what they run."""
     fit: Fit = field(default_factory=Fit)
     """What is known of how much the model can take."""
     role: str = ""

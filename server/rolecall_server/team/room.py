@@ -17,6 +17,7 @@ from rolecall_server.team.declared import Role
 from rolecall_server.team.documents import Question
 from rolecall_server.team.known import KnownModel, lookups_for
 from rolecall_server.team.learning import accepted_rules
+from rolecall_server.team.looking_up import IN_A_TEAM
 from rolecall_server.team.pool import Pool
 from rolecall_server.team.prices import prices_of
 from rolecall_server.team.request import Desk, Report
@@ -84,6 +85,7 @@ class Room:
             partial(self._report, step),
             partial(self._record, step.role),
             lookups=lookups_for(known, repository.settings.for_role(step.role.name), step.role.tools),
+            tool_limits=IN_A_TEAM,
             role=step.role.name,
             accepted_rules=accepted_rules(repository.store, repository.workspace, step.role.name),
             how_to_ask=how_to_ask(owners),

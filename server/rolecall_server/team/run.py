@@ -199,7 +199,7 @@ async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) 
     assert desk.client is not None
     work, trials = await _work_of(request)(request, desk)
     client = looking_up(desk, Repacking(desk.client, desk.repacks))
-    checked = replace(work, check=partial(check_changes, desk.snapshot))
+    checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft)
     outcome = await work_out(checked, client, desk.report)
     proven = None
     if request.role is RoleName.QA_ENGINEER and request.revises is None:

@@ -31,7 +31,7 @@ from rolecall_server.team.documents.code_links import unresolved
 from rolecall_server.team.documents.linking import check_links
 from rolecall_server.team.documents.understanding import front_pages
 from rolecall_server.team.edits import Edits, desk_with
-from rolecall_server.team.looking_up import IN_A_TEAM, looking_up
+from rolecall_server.team.looking_up import looking_up, with_limits
 from rolecall_server.team.opening import with_rules
 from rolecall_server.team.planning import is_short
 from rolecall_server.team.pool import Pool, as_draft, body_of, content_of
@@ -67,7 +67,7 @@ async def write_document(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...
     desk.report("thinking", None)
     content_type: type[Content] = CONTENTS[Kind(kind)]
     without = _not_asked_for(step)
-    client = looking_up(_with_the_change(step, desk), desk.client, IN_A_TEAM)
+    client = looking_up(_with_the_change(step, desk), desk.client)
     answer = await ask_for(client, messages, content_type, without=without)
     content = answer.value
     document = Document(id="new", author=step.role.title, content=content)
@@ -153,7 +153,7 @@ def _opening(step: Step, desk: Desk, pool: Pool) -> tuple[ChatMessage, ...]:
         )
     parts.append("\n\n".join(part for part in (f"# Your task\n\nWrite the {kind}.", desk.how_to_ask) if part))
     opening = (
-        ChatMessage("system", step.role.system_prompt()),
+        ChatMessage("system", with_limits(step.role.system_prompt(), desk)),
         ChatMessage("user", "\n".join(part for part in parts if part)),
     )
     desk.record(packed, opening)

@@ -114,6 +114,16 @@ async def test_an_endless_tool_loop_ends_at_the_rounds() -> None:
     assert (talk.ended_by, len(talk.uses), len(model.asked)) == ("rounds", 5, 6)
 
 
+async def test_the_model_is_told_with_each_answer_how_many_rounds_are_left() -> None:
+    asks = [asking({"path": "a", "line": 1}), asking({"path": "b"}, {"path": "c"}), asking({"path": "d"})]
+    model = ScriptedModel([*asks, "It is a."])
+    await use_tools(model, QUESTION, [READ], limits=ToolLimits(rounds=3, calls=9))
+    first, second, last = model.last_words[1:]
+    assert first == "a:1 \n\n(You have 2 rounds and 8 calls of tools left before you have to answer.)"
+    assert second == "c:1 \n\n(You have 1 round and 6 calls of tools left before you have to answer.)"
+    assert last == "Result of read:\nd:1 \n\nNo more tools can be used. Answer now, with what you know."
+
+
 async def test_a_model_that_asks_for_tools_to_the_end_and_says_nothing_is_an_error() -> None:
     model = ScriptedModel([asking({"path": "a", "line": line}) for line in range(100)])
     with pytest.raises(ReplyMalformed, match="kept asking for tools"):

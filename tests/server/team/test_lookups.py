@@ -22,6 +22,8 @@ from support.team_model import TeamModel, who_is_asked
 from support.team_run import TeamRun, team_run
 from support.workspaces import FILES, write_workspace
 
+RUN_CODE = ("run_test", "run_python")
+
 
 @dataclass
 class Curious(TeamModel):
@@ -50,11 +52,13 @@ def curious_run(folder: Path, curious: Curious, **settings: Any) -> TeamRun:
     return team_run(folder, live, settings=Settings.model_validate(settings)).begin(BRIEF)
 
 
-async def test_each_role_is_offered_what_it_declares(tmp_path: Path) -> None:
+async def test_each_role_is_offered_what_it_declares_and_can_be_answered(tmp_path: Path) -> None:
     model = Curious(shop_speeches(), times=0)
     assert (await curious_run(tmp_path, model).go_on()).errors == ()
     titles = {role.title: role.tools for role in our_roles().values()}
-    assert {who.removesuffix(" T1").removesuffix(" T2"): offered for who, offered in model.offered.items()} == titles
+    nothing_runs = {who: tuple(name for name in tools if name not in RUN_CODE) for who, tools in titles.items()}
+    offered = {who.removesuffix(" T1").removesuffix(" T2"): names for who, names in model.offered.items()}
+    assert offered == nothing_runs
     assert {*titles["Engineer"]} == {*TOOL_NAMES}
     assert titles["Project Manager"] == ()
 
@@ -65,6 +69,14 @@ async def test_what_a_role_looks_up_stands_in_its_conversation(tmp_path: Path) -
     talk = model.conversations[model.asked.index("Architect")]
     assert [message.role for message in talk] == ["system", "user", "assistant", "tool"]
     assert "shop/cart.py" in talk[-1].text
+
+
+@pytest.mark.parametrize("who", ["Architect", "Engineer T1", "QA Engineer"])
+async def test_each_opening_says_how_often_its_role_may_look_things_up(tmp_path: Path, who: str) -> None:
+    model = Curious(shop_speeches(), times=0)
+    assert (await curious_run(tmp_path, model).go_on()).errors == ()
+    opening = model.conversations[model.asked.index(who)][0]
+    assert f"in at most {IN_A_TEAM.rounds} rounds and {IN_A_TEAM.calls} calls" in opening.text
 
 
 async def test_the_reviewer_looks_things_up_as_they_are_with_the_change(tmp_path: Path) -> None:

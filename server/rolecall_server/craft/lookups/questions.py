@@ -19,11 +19,9 @@ from rolecall_server.craft.lookups.sources import (
     shown_lines,
 )
 from rolecall_server.errors import NotFound
-from rolecall_server.sandbox import TestRun
 
 _MAX_DEFINITIONS = 4
 _MAX_PLACES = 60
-_MAX_OUTPUT_LINES = 60
 
 
 class Named(BaseModel):
@@ -45,15 +43,6 @@ class Lines(BaseModel):
     path: str = Field(description="relative to the root", min_length=1)
     first: int = Field(1, ge=1, description="counted from 1")
     last: int = Field(200, ge=1, description="about 150 lines fit into one answer, which says where to go on")
-
-
-class TestName(BaseModel):
-    """A test, or all of a file."""
-
-    __test__ = False  # pytest would collect the name
-
-    path: str = Field(description="the test file", min_length=1)
-    name: str = Field("", description="a test in it, such as test_total or TestCart::test_total; empty: all")
 
 
 def definition(sources: Sources, named: Named) -> str:
@@ -163,29 +152,3 @@ def list_tests(sources: Sources, file: InFile) -> str:
         if one.kind in ("function", "method") and one.name.startswith("test")
     ]
     return bounded(sources, names, f"No test reaches {file.path}.")
-
-
-async def run_test(sources: Sources, test: TestName) -> str:
-    """How a test of the repository as it is ends, run in the sandbox.
-
-    Raises:
-        NotFound: that is no test file.
-        FileRefused: it cannot be read, or is kept from models.
-    """
-    shown_lines(sources, test.path)
-    if not is_test_path(test.path):
-        raise NotFound(f"{test.path} is no test file.", "List the tests of a file first.")
-    target = f"{test.path}::{test.name.replace('.', '::')}" if test.name else test.path
-    run = await sources.bench.run({}, [target], ())
-    return bounded(sources, _told(run) if isinstance(run, TestRun) else [str(run)], "Nothing was run.")
-
-
-def _told(run: TestRun) -> Iterator[str]:
-    if run.status != "ran":
-        yield f"It did not come to its end: {run.reason}"
-        yield from run.output.splitlines()[-_MAX_OUTPUT_LINES:]
-        return
-    yield f"{len(run.passed)} passed, {len(run.failed)} failed, {len(run.skipped)} skipped"
-    for outcome in run.failed:
-        yield f"{outcome.test_id}: {outcome.message}"
-        yield from outcome.detail.splitlines()

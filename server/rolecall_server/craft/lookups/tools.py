@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from rolecall_server.craft.lookups import questions, repository_files
+from rolecall_server.craft.lookups import questions, repository_files, running
 from rolecall_server.craft.lookups.packages import Symbol, documentation
 from rolecall_server.craft.lookups.sources import Sources
 from rolecall_server.model import ToolSpec
@@ -29,7 +29,12 @@ _AT_ONCE: dict[str, tuple[str, type[BaseModel], Callable[[Sources, Any], str]]] 
     "list_tests": ("The tests that reach a file.", questions.InFile, questions.list_tests),
 }
 _AWAITED: dict[str, tuple[str, type[BaseModel], Callable[[Sources, Any], Awaitable[str]]]] = {
-    "run_test": ("How a test ends, without your edits.", questions.TestName, questions.run_test),
+    "run_test": ("How a test ends, with your edits so far.", running.TestName, running.run_test),
+    "run_python": (
+        "What a few lines of Python print, with your edits so far: what the code does today, not what it should do.",
+        running.Snippet,
+        running.run_python,
+    ),
     "documentation": ("The documentation of an installed package's symbol.", Symbol, documentation),
 }
 
