@@ -79,7 +79,7 @@ class _Command:
         """Plan a run, begin it, and go on with it."""
         roles = self._roles()
         wanted = _names(self.arguments.roles)
-        plan = plan_for(self.arguments.brief, roles, self.settings, wanted)
+        plan = plan_for(self.arguments.brief, roles, self.settings, wanted, self.store)
         self._show(plan, roles)
         if self.arguments.plan:
             return 0
@@ -187,7 +187,7 @@ class _Command:
         said = Prompt.ask("Enter to go on, or the roles you want", default="", show_default=False)
         if not said.strip():
             return plan
-        chosen = plan_for(self.arguments.brief, roles, self.settings, _names(said))
+        chosen = plan_for(self.arguments.brief, roles, self.settings, _names(said), self.store)
         self._show(chosen, roles)
         return chosen
 

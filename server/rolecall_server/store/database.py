@@ -31,23 +31,9 @@ from rolecall_server.store.rows import (
     RunRow,
     Spent,
 )
-from rolecall_server.store.schema import make_tables
+from rolecall_server.store.schema import BREAK_OFF, END, RESERVE, make_tables
 
 _BUSY_TIMEOUT_S = 5.0
-
-_RESERVE = """
-INSERT INTO call (run_id, request, at, reserved,
-    role, endpoint, opening, estimated, covered, prompt_nanos, completion_nanos, reserved_nanos, purpose)
-SELECT :run, :request, :now, :tokens,
-    :role, :endpoint, :opening, :estimated, :covered, :prompt_nanos, :completion_nanos, :most_nanos, :purpose
-WHERE (:calls = 0 OR (SELECT COUNT(*) FROM call WHERE run_id = :run) < :calls)
-AND (:per_run = 0 OR (SELECT COALESCE(SUM(tokens), 0) FROM ledger WHERE run_id = :run) + :tokens <= :per_run)
-AND (:per_day = 0 OR (SELECT COALESCE(SUM(tokens), 0) FROM ledger WHERE at >= :midnight) + :tokens <= :per_day)
-AND (:nanos_per_run = 0
-    OR (SELECT COALESCE(SUM(nanos), 0) FROM ledger WHERE run_id = :run) + :most_nanos <= :nanos_per_run)
-AND (:nanos_per_day = 0
-    OR (SELECT COALESCE(SUM(nanos), 0) FROM ledger WHERE at >= :midnight) + :most_nanos <= :nanos_per_day)
-"""
 
 _OF_ROOT = "SELECT body FROM proposal JOIN run ON run.id = run_id WHERE root = ? AND body != ''"
 _LATEST_STATE = """(
@@ -93,8 +79,9 @@ class Store:
         return f"r{self._insert('run', root=str(root), role=role, path=path, brief=brief, **started)}"
 
     def end_run(self, run_id: str, state: str, error: str = "") -> None:
-        """Say how a run ended."""
+        """Say how a run ended. A call that was under way when its process died is charged with what it sent."""
         with self.transaction() as connection:
+            connection.execute(BREAK_OFF, (row_number(run_id),))
             connection.execute(
                 "UPDATE run SET state = ?, error = ?, ended_at = ? WHERE id = ?",
                 (state, error, time.time(), row_number(run_id)),
@@ -122,7 +109,7 @@ class Store:
     def reserve_call(
         self, run_id: str, request: str, tokens: int, caps: Caps, *, asking: Asking | None = None, purpose: str = ""
     ) -> int | None:
-        """The number of a model call that is about to be made and takes at most *tokens*; ``None`` where *caps* forbid.
+        """Set *tokens* aside for a model call that is about to be made; its number, or ``None`` where *caps* forbid it.
 
         *purpose* is the step of the team it is made for, by which `answers_to` finds its reply again.
         Looked at and stored in one step, so that calls made at the same time cannot pass a limit together.
@@ -144,28 +131,36 @@ class Store:
             "nanos_per_day": caps.nanos_per_day,
         }
         with self.transaction() as connection:
-            cursor = connection.execute(_RESERVE, values | limits | vars(asking or Asking()))
+            cursor = connection.execute(RESERVE, values | limits | vars(asking or Asking()))
             return cursor.lastrowid if cursor.rowcount == 1 else None
 
     def end_call(
-        self, call_id: int, reply: str | None, error: str = "", model: str = "", tokens: tuple[int, int] | None = None
+        self,
+        call_id: int,
+        reply: str | None,
+        error: str = "",
+        model: str = "",
+        *,
+        tokens: tuple[int, int] | None = None,
+        charged: tuple[int, int] | None = None,
     ) -> None:
         """Store what came back, before anyone acts on it.
 
-        *tokens* are those of the prompt and of the reply; ``None`` where nobody said: what was reserved counts then.
+        *tokens* are those of the prompt and of the reply as the endpoint counted, *charged* those by estimate where it
+        did not; without either, what was set aside counts.
         """
-        prompt, completion = tokens if tokens is not None else (None, None)
+        values: dict[str, object] = {"reply": reply, "error": error, "model": model, "call": call_id}
+        values["prompt"], values["completion"] = tokens or (None, None)
+        values["sent"], values["received"] = charged or (None, None)
         with self.transaction() as connection:
-            connection.execute(
-                "UPDATE call SET reply = ?, error = ?, model = ?, prompt_tokens = ?, completion_tokens = ? "
-                "WHERE id = ?",
-                (reply, error, model, prompt, completion, call_id),
-            )
+            connection.execute(END, values)
 
     def spent(self, run_id: str) -> Spent:
-        """What the calls of a run have used."""
+        """Return what the calls of a run have used, and what is set aside for those under way."""
+        open_tokens = "COALESCE(SUM(CASE WHEN reply IS NULL AND error = '' THEN tokens END), 0)"
         rows = self.select(
-            "SELECT COALESCE(SUM(tokens), 0), COUNT(*), COALESCE(SUM(nanos), 0) FROM ledger WHERE run_id = ?",
+            f"SELECT COALESCE(SUM(tokens), 0), COUNT(*), COALESCE(SUM(nanos), 0), {open_tokens} "  # noqa: S608 - ours
+            "FROM call JOIN ledger USING (id) WHERE call.run_id = ?",
             row_number(run_id),
         )
         return Spent(*rows[0])

@@ -40,6 +40,8 @@ class Asking:
 
     role: str = ""
     """Who asks; empty: the role of the run."""
+    kind: str = ""
+    """The kind of work it is asked for, such as ``write``; calls of one role and kind take about the same."""
     endpoint: str = ""
     """Who is asked, as `ModelClient.label` has it."""
     opening: str = ""
@@ -57,12 +59,19 @@ class Asking:
 
 @dataclass(frozen=True)
 class Spent:
-    """What some model calls used; what is in flight counts with all that was set aside for it."""
+    """What some model calls used; what is under way counts with all that was set aside for it."""
 
     tokens: int
     n_calls: int
     nanos: int
     """Money, in billionths."""
+    under_way: int = 0
+    """How many of the tokens are set aside for calls that have not ended."""
+
+    @property
+    def used(self) -> int:
+        """Return the tokens of the calls that have ended."""
+        return self.tokens - self.under_way
 
 
 @dataclass(frozen=True)
@@ -87,7 +96,7 @@ class CallRow:
     """As the endpoint counted; ``None`` where it did not say."""
     completion_tokens: int | None
     tokens: int
-    """What counts: as the endpoint counted, else all that was set aside."""
+    """What counts: as the endpoint counted, else by estimate; all that was set aside while it is under way."""
     nanos: int
 
 

@@ -1,4 +1,4 @@
-"""The tables of the database, and how those of an earlier Rolecall become them."""
+"""The tables of the database, how those of an earlier Rolecall become them, and the statements of the ledger."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ CREATE TABLE IF NOT EXISTS call (
     role TEXT NOT NULL DEFAULT '', endpoint TEXT NOT NULL DEFAULT '', opening TEXT NOT NULL DEFAULT '',
     estimated INTEGER NOT NULL DEFAULT 0, covered TEXT NOT NULL DEFAULT '{}', reserved_nanos INTEGER NOT NULL DEFAULT 0,
     prompt_nanos INTEGER NOT NULL DEFAULT 0, completion_nanos INTEGER NOT NULL DEFAULT 0,
-    purpose TEXT NOT NULL DEFAULT '');
+    purpose TEXT NOT NULL DEFAULT '', kind TEXT NOT NULL DEFAULT '');
 CREATE INDEX IF NOT EXISTS call_by_run ON call (run_id);
+CREATE INDEX IF NOT EXISTS call_by_kind ON call (role, kind, endpoint);
 CREATE VIEW IF NOT EXISTS ledger AS
     SELECT call.id, run_id, at, model, endpoint, COALESCE(NULLIF(call.role, ''), run.role) AS role, estimated,
         prompt_tokens, completion_tokens, COALESCE(prompt_tokens + completion_tokens, reserved) AS tokens,
@@ -70,6 +71,36 @@ CREATE TABLE IF NOT EXISTS document (
 CREATE INDEX IF NOT EXISTS document_by_run ON document (run_id);
 """
 
+RESERVE = """
+INSERT INTO call (run_id, request, at, reserved,
+    role, kind, endpoint, opening, estimated, covered, prompt_nanos, completion_nanos, reserved_nanos, purpose)
+SELECT :run, :request, :now, :tokens,
+    :role, :kind, :endpoint, :opening, :estimated, :covered, :prompt_nanos, :completion_nanos, :most_nanos, :purpose
+WHERE (:calls = 0 OR (SELECT COUNT(*) FROM call WHERE run_id = :run) < :calls)
+AND (:per_run = 0 OR (SELECT COALESCE(SUM(tokens), 0) FROM ledger WHERE run_id = :run) + :tokens <= :per_run)
+AND (:per_day = 0 OR (SELECT COALESCE(SUM(tokens), 0) FROM ledger WHERE at >= :midnight) + :tokens <= :per_day)
+AND (:nanos_per_run = 0
+    OR (SELECT COALESCE(SUM(nanos), 0) FROM ledger WHERE run_id = :run) + :most_nanos <= :nanos_per_run)
+AND (:nanos_per_day = 0
+    OR (SELECT COALESCE(SUM(nanos), 0) FROM ledger WHERE at >= :midnight) + :most_nanos <= :nanos_per_day)
+"""
+"""Stores a call that is about to be made, if its tokens and its money fit beside those of all others."""
+
+END = """
+UPDATE call SET reply = :reply, error = :error, model = :model,
+    prompt_tokens = :prompt, completion_tokens = :completion,
+    reserved = COALESCE(:sent + :received, reserved),
+    reserved_nanos = COALESCE(:sent * prompt_nanos + :received * completion_nanos, reserved_nanos)
+WHERE id = :call
+"""
+"""Stores how a call ended; what it is charged with takes the place of what was set aside."""
+
+BREAK_OFF = """
+UPDATE call SET error = 'Nobody waited for the reply.', reserved = estimated, reserved_nanos = estimated * prompt_nanos
+WHERE run_id = ? AND reply IS NULL AND error = ''
+"""
+"""Charges the calls of a run that nobody waits for any more with what they sent."""
+
 _LATER_COLUMNS = {
     "run": {"process_id": "INTEGER"},
     "decision": {"act_id": "INTEGER REFERENCES act", "text": "TEXT"},
@@ -87,6 +118,7 @@ _LATER_COLUMNS = {
         "reserved_nanos": "INTEGER NOT NULL DEFAULT 0",
         "prompt_nanos": "INTEGER NOT NULL DEFAULT 0",
         "completion_nanos": "INTEGER NOT NULL DEFAULT 0",
+        "kind": "TEXT NOT NULL DEFAULT ''",
     },
     "manifest": {"opening": "TEXT NOT NULL DEFAULT ''"},
 }

@@ -35,7 +35,7 @@ class Usage:
     """As the endpoints counted."""
     completion_tokens: int
     set_aside: int
-    """Tokens of calls that are under way, broke off, or whose endpoint does not count."""
+    """Tokens by estimate, of calls that are under way, broke off, or whose endpoint does not count."""
     nanos: int
     """Money, in billionths; what is set aside is in it."""
 
@@ -83,6 +83,33 @@ def ratios(store: Store, endpoint: str, n: int) -> tuple[float, ...]:
     )
     with store.transaction() as connection:
         return tuple(ratio for (ratio,) in connection.execute(statement, (endpoint, _MIN_ESTIMATED, n)))
+
+
+def replies(store: Store, role: str, kind: str, endpoint: str, n: int) -> tuple[int, ...]:
+    """Return the tokens of the latest *n* replies of *endpoint* to *role* in calls of that *kind*."""
+    statement = (
+        "SELECT completion_tokens FROM call WHERE role = ? AND kind = ? AND endpoint = ? AND completion_tokens > 0 "
+        "ORDER BY id DESC LIMIT ?"
+    )
+    return tuple(tokens for (tokens,) in store.select(statement, role, kind, endpoint, n))
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What one piece of work of a role took."""
+
+    calls: float
+    sent: float
+    received: float
+
+
+def taken(store: Store, role: str, kind: str, n: int) -> tuple[Taken, ...]:
+    """Return what the latest *n* pieces of work of that *kind* took a role, as far as endpoints counted."""
+    statement = (
+        "SELECT COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM call "
+        "WHERE role = ? AND kind = ? AND prompt_tokens > 0 GROUP BY run_id, purpose ORDER BY MAX(id) DESC LIMIT ?"
+    )
+    return tuple(Taken(*row) for row in store.select(statement, role, kind, n))
 
 
 _MIN_ESTIMATED = 200

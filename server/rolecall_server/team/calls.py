@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import math
+import sys
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -28,32 +30,55 @@ from rolecall_server.model import (
 from rolecall_server.model.continuing import whole_reply
 from rolecall_server.settings import BudgetSettings
 from rolecall_server.store import Asking, Caps, Store
-from rolecall_server.store.usage import NANOS
+from rolecall_server.store.usage import NANOS, today_s, usage
+from rolecall_server.team.calibration import prompt_tokens_of, reply_tokens_of
 from rolecall_server.team.prices import Prices, show_money
 from rolecall_server.workspace import sha256
 
-AskForMore = Callable[[str], Awaitable[bool]]
-"""Asks the developer, in a sentence that says what is used up, whether the run may use as much again."""
+AskForMore = Callable[[str], Awaitable[float]]
+"""Asks the developer, in a sentence that says what is used up, how much more the run may use.
+
+Told in budgets: 1 is as much again, 0 stops the run.
+"""
 
 _REPLY = TypeAdapter(Reply)
-_TOKENS_PER_MESSAGE = 16
-"""Room for what an endpoint puts around each message."""
+_TOKENS_PER_MESSAGE = 4
+"""What an endpoint puts around each message.
+
+Source: OpenAI's cookbook, *How to count tokens with tiktoken*: three, and one more for a name.
+"""
 
 
-async def stop_there(what: str) -> bool:
-    """The answer where nobody can be asked."""
-    return False
+async def stop_there(what: str) -> float:
+    """Allow nothing more: the answer where nobody can be asked."""
+    return 0.0
 
 
 @dataclass
 class Allowance:
     """What the developer has allowed a run; shared by all its conversations."""
 
-    n_budgets: int = 1
+    n_budgets: float = 1
     """How many times the budget."""
     since_s: float = 0.0
     """When the run began, or was taken up again; 0: when it was stored."""
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    n_under_way: int = 0
+    """How many calls have tokens set aside; they may not use all of them."""
+    _ended: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def one_has_ended(self) -> bool:
+        """Wait until one of the calls under way has ended; return ``False`` where none is."""
+        if not self.n_under_way:
+            return False
+        await self._ended.wait()
+        return True
+
+    def note_end(self) -> None:
+        """Have those who wait for room look again."""
+        self.n_under_way -= 1
+        self._ended.set()
+        self._ended = asyncio.Event()
 
 
 @dataclass
@@ -74,6 +99,8 @@ class StoredCalls(Relay):
     """Stand for the secrets in what is shown; the store gets no others."""
     role: str = ""
     """Who asks; empty: the role of the run."""
+    kind: str = ""
+    """The kind of work it is for, such as ``write``, by which is known what it will take."""
     prices: Prices = field(default_factory=Prices)
     parameters: Parameters = field(default_factory=Parameters)
     """How the role's model shall answer, where the client was not made for that role alone."""
@@ -104,46 +131,73 @@ class StoredCalls(Relay):
         request = json.dumps([_stored(message) for message in shown])
         if (told := self._recalled(request)) is not None:
             return self._uncovered(told, wishes)
-        own_limit = wishes.parameters.reply_tokens
-        reply_tokens = self.reply_tokens if own_limit is None else own_limit
-        extras = _extras(wishes)
-        prompt_tokens = most_tokens(shown) + tokens_of_extras(extras)
-        call = await self._reserve(
-            request,
-            prompt_tokens + reply_tokens,
-            self._asking(messages, shown, extras, self.prices.cost(prompt_tokens, reply_tokens)),
-        )
+        asking, tokens = self._asking(messages, shown, wishes)
+        call = await self._reserve(request, tokens, asking)
+        received: list[str] = []
         try:
-            async with asyncio.timeout(await self._seconds_left()):
-                reply = await self.client.complete(shown, wishes)
+            reply = await self._answer(shown, wishes, received)
         except BaseException as error:
-            costs_nothing = isinstance(error, UserMustAct | ConnectionFailed | RateLimited)
-            said = f"{type(error).__name__}: {error}"
-            self.store.end_call(call, None, said, tokens=(0, 0) if costs_nothing else None)
+            free = isinstance(error, UserMustAct | ConnectionFailed | RateLimited)
+            came = min(estimate_tokens("".join(received)), self._reply_limit(wishes) or sys.maxsize)
+            charged = (0, 0) if free else (asking.estimated, came)
+            self.store.end_call(call, None, f"{type(error).__name__}: {error}", charged=charged)
             if isinstance(error, ReplyCut):
                 error.said = self.covers.uncover(error.said)
             if isinstance(error, TimeoutError):
-                raise BudgetSpent(self._time_is_up()) from None
+                raise self._time_is_up() from None
             raise
-        counted = reply.prompt_tokens is not None and reply.completion_tokens is not None
-        tokens = (reply.prompt_tokens or 0, reply.completion_tokens or 0) if counted else None
-        self.store.end_call(call, json.dumps(asdict(reply)), model=reply.model, tokens=tokens)
+        else:
+            self._store_reply(call, reply, asking)
+        finally:
+            self.allowance.note_end()
         return self._uncovered(reply, wishes)
 
+    async def _answer(self, shown: Sequence[ChatMessage], wishes: Wishes, received: list[str]) -> Reply:
+        """Return the reply of the client; what came of it is in *received*, should it break off."""
+
+        def hear(piece: str) -> None:
+            received.append(piece)
+            if wishes.on_text is not None:
+                wishes.on_text(piece)
+
+        seconds = await self._seconds_left()
+        async with asyncio.timeout(seconds):
+            return await self.client.complete(shown, replace(wishes, on_text=hear))
+
+    def _store_reply(self, call: int, reply: Reply, asking: Asking) -> None:
+        """Store a reply with what it took: as the endpoint counted, else by estimate."""
+        counted, charged = None, None
+        if reply.prompt_tokens is not None and reply.completion_tokens is not None:
+            counted = (reply.prompt_tokens, reply.completion_tokens)
+        else:
+            said = (reply.text, *(f"{one.name}{one.arguments}" for one in reply.calls))
+            charged = (asking.estimated, sum(map(estimate_tokens, said)))
+        self.store.end_call(call, json.dumps(asdict(reply)), model=reply.model, tokens=counted, charged=charged)
+
+    def _reply_limit(self, wishes: Wishes) -> int:
+        """Return how many tokens the reply may have; 0 where there is no limit."""
+        own = wishes.parameters.reply_tokens
+        return self.reply_tokens if own is None else own
+
     def _asking(
-        self, messages: Sequence[ChatMessage], shown: Sequence[ChatMessage], extras: Sequence[str], most_nanos: int
-    ) -> Asking:
-        """What the store keeps of a call beside the request: who asks whom, what is covered, what it may cost."""
-        return Asking(
+        self, messages: Sequence[ChatMessage], shown: Sequence[ChatMessage], wishes: Wishes
+    ) -> tuple[Asking, int]:
+        """Return what the store keeps of a call beside the request, and the tokens to set aside for it."""
+        estimated = estimate_prompt(shown) + sum(map(estimate_tokens, _extras(wishes)))
+        prompt_tokens = prompt_tokens_of(self.store, self.label, estimated)
+        reply_tokens = reply_tokens_of(self.store, self.role, self.kind, self.label, self._reply_limit(wishes))
+        asking = Asking(
             role=self.role,
+            kind=self.kind,
             endpoint=self.label,
             opening=fingerprint(messages),
-            estimated=sum(map(estimate_tokens, (*(message.text for message in shown), *extras))),
+            estimated=estimated,
             covered=json.dumps(self.covers.kinds_in("\n".join(message.text for message in shown))),
             prompt_nanos=self.prices.prompt_nanos,
             completion_nanos=self.prices.completion_nanos,
-            most_nanos=most_nanos,
+            most_nanos=self.prices.cost(prompt_tokens, reply_tokens),
         )
+        return asking, prompt_tokens + reply_tokens
 
     def _covered(self, message: ChatMessage) -> ChatMessage:
         cover = self.covers.cover
@@ -169,16 +223,15 @@ class StoredCalls(Relay):
         return _REPLY.validate_json(stored[n_given]) if n_given < len(stored) else None
 
     async def _reserve(self, request: str, tokens: int, asking: Asking) -> int:
-        """The number of a call for which *tokens* are set aside."""
+        """Set *tokens* aside for a call; its number. Nobody is asked while calls under way may give some back.
+
+        Raises:
+            BudgetSpent: what was used leaves no room, and the developer allowed no more.
+        """
         while (call := self._reserved(request, tokens, asking)) is None:
-            spent = self.store.spent(self.run_id)
-            cost = f" for {show_money(spent.nanos)}" if spent.nanos else ""
-            more = f" and cost {show_money(asking.most_nanos)}" if asking.most_nanos else ""
-            what = (
-                f"The run has used {spent.tokens:,} tokens in {spent.n_calls} calls{cost}, and its next call may take "
-                f"{tokens:,} more{more}; that would pass a limit of yours ({self._limits()})."
-            )
-            await self._ask(what)
+            if not await self.allowance.one_has_ended():
+                await self._ask(self._no_room(tokens, asking.most_nanos))
+        self.allowance.n_under_way += 1
         return call
 
     def _reserved(self, request: str, tokens: int, asking: Asking) -> int | None:
@@ -193,52 +246,66 @@ class StoredCalls(Relay):
             await self._ask(self._time_is_up())
         return left
 
-    async def _ask(self, what: str) -> None:
+    async def _ask(self, spent: BudgetSpent) -> None:
         n_budgets = self.allowance.n_budgets
         async with self.allowance.asking:
             if self.allowance.n_budgets > n_budgets:
                 return  # another conversation of the run asked meanwhile
-            if not await self.ask_for_more(what):
-                raise BudgetSpent(what)
-            self.allowance.n_budgets += 1
+            if (more := await self.ask_for_more(spent.what)) <= 0:
+                raise spent
+            self.allowance.n_budgets += more
 
     def _caps(self) -> Caps:
         n, budget = self.allowance.n_budgets, self.budget
         return Caps(
-            n * budget.tokens_per_run,
-            n * budget.calls_per_run,
-            n * budget.tokens_per_day,
-            n * round(budget.money_per_run * NANOS),
-            n * round(budget.money_per_day * NANOS),
+            round(n * budget.tokens_per_run),
+            round(n * budget.calls_per_run),
+            round(n * budget.tokens_per_day),
+            round(n * budget.money_per_run * NANOS),
+            round(n * budget.money_per_day * NANOS),
         )
 
-    def _limits(self) -> str:
-        named = {
-            "tokens a run": self.budget.tokens_per_run,
-            "calls a run": self.budget.calls_per_run,
-            "tokens a day": self.budget.tokens_per_day,
-            "in money a run": self.budget.money_per_run,
-            "in money a day": self.budget.money_per_day,
-        }
-        return ", ".join(f"{limit:,} {name}" for name, limit in named.items() if limit)
+    def _no_room(self, tokens: int, nanos: int) -> BudgetSpent:
+        """Return the error that says what is used, which limit is met, and how to go on."""
+        spent, (today,) = self.store.spent(self.run_id), usage(self.store, since_s=today_s())
+        caps, budget = self._caps(), self.budget
+        limits = (
+            ("tokensPerRun", caps.tokens_per_run, spent.tokens + tokens, budget.tokens_per_run),
+            ("callsPerRun", caps.calls_per_run, spent.n_calls + 1, budget.calls_per_run),
+            ("moneyPerRun", caps.nanos_per_run, spent.nanos + nanos, budget.money_per_run),
+            ("tokensPerDay", caps.tokens_per_day, today.tokens + tokens, budget.tokens_per_day),
+            ("moneyPerDay", caps.nanos_per_day, today.nanos + nanos, budget.money_per_day),
+        )
+        share, name, limit = max((wanted / cap, name, limit) for name, cap, wanted, limit in limits if cap)
+        enough = limit * math.ceil(share * self.allowance.n_budgets + 0.5)
+        cost = f" for {show_money(spent.nanos)}" if spent.nanos else ""
+        more = f" and cost {show_money(nanos)}" if nanos else ""
+        calls = f"{spent.n_calls} call{'' if spent.n_calls == 1 else 's'}"
+        return BudgetSpent(
+            f"The run has used {spent.used:,} tokens in {calls}{cost}, and its next call may take "
+            f"{tokens:,} more{more}; that would pass your limit `rolecall.budget.{name}`, {limit:,}.",
+            f"{self._go_on(f' --set budget.{name}={enough:.10g}')} Or raise the limit in your settings.",
+        )
 
-    def _time_is_up(self) -> str:
-        return f"The run has asked its model for {self.allowance.n_budgets * self.budget.seconds_per_run:,} seconds."
+    def _go_on(self, options: str) -> str:
+        if self.purpose:
+            return f"`rolecall resume {self.run_id}{options}` goes on."
+        return f"Give the command again with `{options.strip()}`."
+
+    def _time_is_up(self) -> BudgetSpent:
+        seconds = round(self.allowance.n_budgets * self.budget.seconds_per_run)
+        again = f" --set budget.secondsPerRun={2 * seconds}" if not self.purpose else ""
+        return BudgetSpent(
+            f"The run has asked its model for {seconds:,} seconds, your limit `rolecall.budget.secondsPerRun`.",
+            self._go_on(again),
+        )
 
 
-def most_tokens(messages: Sequence[ChatMessage]) -> int:
-    """So many tokens *messages* can take at most: no tokenizer makes more tokens than there are bytes."""
-    said = [message.text for message in messages]
-    asked = [f"{call.name}{call.arguments}" for message in messages for call in message.calls]
-    return sum(len(text.encode("utf-8", "surrogatepass")) + _TOKENS_PER_MESSAGE for text in (*said, *asked))
-
-
-def tokens_of_extras(extras: Sequence[str]) -> int:
-    """So many tokens a shape and tools can take at most, however the endpoint shows them to the model.
-
-    Twice their size, as some endpoints show both the schema and what they make of it.
-    """
-    return sum(2 * len(text) + 8 * _TOKENS_PER_MESSAGE for text in extras)
+def estimate_prompt(messages: Sequence[ChatMessage]) -> int:
+    """Return about how many tokens *messages* take, with what a model asked of tools."""
+    asked = (f"{call.name}{call.arguments}" for message in messages for call in message.calls)
+    texts = (*(message.text for message in messages), *asked)
+    return sum(map(estimate_tokens, texts)) + _TOKENS_PER_MESSAGE * len(messages)
 
 
 def fingerprint(messages: Sequence[ChatMessage]) -> str:

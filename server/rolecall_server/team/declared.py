@@ -80,6 +80,10 @@ class Verb(StrEnum):
     PROPOSE = "propose"
 
 
+ALONE = "alone"
+"""The kind of work of a role that does all of a run; of others it is the verb of their duty."""
+
+
 class Duty(BaseModel):
     """What a role does once everything it watches is there."""
 

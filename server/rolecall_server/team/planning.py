@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +13,8 @@ from rolecall_server.errors import BriefMissing, DocumentUnusable, RequestRefuse
 from rolecall_server.model import estimate_tokens
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store
-from rolecall_server.store.usage import NANOS
-from rolecall_server.team.declared import Duty, Role, Verb, roster_of
+from rolecall_server.store.usage import NANOS, Taken, taken
+from rolecall_server.team.declared import ALONE, Duty, Role, Verb, roster_of
 from rolecall_server.team.documents import Kind, Understanding
 from rolecall_server.team.pool import DEVELOPER, TEAM, Pool, as_draft, body_of, load_pool, publish
 from rolecall_server.team.prices import prices_of
@@ -28,24 +29,38 @@ _SMALL_WISHES = 8
 Source: three briefs of 36, 105 and 227 words, with two to six wishes, on three libraries: alone the Engineer met what
 the whole team met, for a fifth of its tokens (docs/team.md). What is larger was not measured.
 """
-_SHARE_SHOWN = 0.75
-"""Of the tokens that a role may be shown, how many it is: a third to all of them in the runs in docs/team.md."""
 _SHORT_WORDS = 60
 _SHORT_WISHES = 2
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+\S", re.MULTILINE)
 _SENTENCE = re.compile(r"[.!?。\uff01\uff1f](?:\s|$)|\n\s*\n")
-_REPLY_TOKENS = {Verb.WRITE: 2000, Verb.IMPLEMENT: 3000, Verb.TEST: 4000, Verb.INTEGRATE: 2000, Verb.ANSWER: 500}
-"""What a reply takes, roughly, by what is done; verbs that are not here ask no model.
+_N_REMEMBERED = 10
+"""The latest pieces of work of a role by which the next is estimated."""
+_SHOWN_TOKENS = 16_000
+"""Of the repository, in the runs that `_TAKES` is from; who is shown less is told less."""
+_TAKES: Mapping[tuple[str, str], Taken] = {
+    ("product_manager", Verb.WRITE): Taken(1, 12_000, 2_800),
+    ("architect", Verb.WRITE): Taken(1, 14_500, 2_500),
+    ("project_manager", Verb.WRITE): Taken(1, 4_800, 1_500),
+    ("engineer", Verb.IMPLEMENT): Taken(1, 16_000, 2_100),
+    ("engineer", Verb.INTEGRATE): Taken(1, 14_000, 1_000),
+    ("engineer", Verb.ANSWER): Taken(0.5, 5_500, 100),
+    ("engineer", ALONE): Taken(1, 14_000, 3_300),
+    ("qa_engineer", Verb.TEST): Taken(1, 11_500, 4_300),
+    ("reviewer", Verb.WRITE): Taken(1, 14_500, 700),
+}
+"""What a piece of work of a role takes, before the store has any.
 
-Source: the runs in docs/team.md. Documents took 570 to 3,090 tokens, edits 1,150 to 2,820 (for an Engineer alone, who
-writes the tests too, 1,740 to 6,310), tests 2,940 to 6,960, an answer to a review 170. No change had to be repaired:
-that is assumed.
+Source: the means of the runs in docs/team.md, whose calls `tests/e2e/team_recordings` counts; one review of two is
+answered by a call. No change had to be repaired, which is work of the kind ``integrate``: where several tasks are
+joined it is assumed.
 """
+_OTHER_TAKES = Taken(1, 12_000, 2_500)
+_ASKS_A_MODEL = (Verb.WRITE, Verb.IMPLEMENT, Verb.TEST, Verb.INTEGRATE, Verb.ANSWER)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """What a run may take. Tasks are not known yet: two in one sprint are assumed where somebody cuts them."""
+    """What a run may take. Tasks are not known yet: where somebody cuts them, two are assumed of a large brief."""
 
     calls: int
     tokens_sent: int
@@ -77,8 +92,16 @@ class Plan:
         return self.roles == LEAN
 
 
-def plan_for(brief: str, roles: Mapping[str, Role], settings: Settings, wanted: Iterable[str] = ()) -> Plan:
-    """Who works on *brief*: those *wanted* (`EVERYBODY`: all), else the Engineer alone where it is small, else all.
+def plan_for(
+    brief: str,
+    roles: Mapping[str, Role],
+    settings: Settings,
+    wanted: Iterable[str] = (),
+    store: Store | None = None,
+) -> Plan:
+    """Plan who works on *brief*: those *wanted* (`EVERYBODY`: all), else the Engineer alone if it is small, else all.
+
+    What that may take is estimated by what such work took before, as far as *store* has it.
 
     Raises:
         BriefMissing: there is none.
@@ -102,7 +125,8 @@ def plan_for(brief: str, roles: Mapping[str, Role], settings: Settings, wanted: 
     else:
         chosen, why = tuple(roles), f"The brief is large ({size}): the whole team."
     roster = roster_of(roles, chosen)
-    return Plan(tuple(name for name in roster if name != TEAM), why, estimate_run(roster.values(), tokens, settings))
+    estimate = estimate_run(roster.values(), text, settings, store)
+    return Plan(tuple(name for name in roster if name != TEAM), why, estimate)
 
 
 def is_small(brief: str) -> bool:
@@ -121,26 +145,37 @@ def count_wishes(brief: str) -> int:
     return items or max(1, len([part for part in _SENTENCE.split(brief.strip()) if part.strip()]))
 
 
-def estimate_run(roles: Iterable[Role], brief_tokens: int, settings: Settings) -> Estimate:
-    """What a run of *roles* may take: each sees its context and what was written before it."""
-    roles = tuple(roles)
-    is_cut = any(role.publishes(Kind.TASK_LIST) for role in roles if role.name != TEAM)
-    n_calls = {Verb.WRITE: 1, Verb.IMPLEMENT: 2 if is_cut else 1, Verb.TEST: 1, Verb.INTEGRATE: int(is_cut)}
-    n_calls[Verb.ANSWER] = int(any(role.publishes(Kind.REVIEW) for role in roles))
-    calls = sent = received = nanos = questions = 0
-    written = brief_tokens
-    for role, duty in [(each, duty) for each in roles for duty in each.duty]:
-        verb = duty.does
-        if (n := n_calls.get(verb, 0)) == 0:
-            continue
+def estimate_run(roles: Iterable[Role], brief: str, settings: Settings, store: Store | None = None) -> Estimate:
+    """Estimate what a run of *roles* may take, piece of work by piece of work."""
+    roles = tuple(role for role in roles if role.name != TEAM)
+    is_cut = any(role.publishes(Kind.TASK_LIST) for role in roles)
+    n_tasks = 2 if is_cut and not is_small(brief) else 1
+    n_times = {Verb.IMPLEMENT: n_tasks, Verb.INTEGRATE: n_tasks - 1}
+    n_times[Verb.ANSWER] = int(any(role.publishes(Kind.REVIEW) for role in roles))
+    calls = sent = received = nanos = 0.0
+    questions = 0
+    for role, duty in [(each, duty) for each in roles for duty in each.duty if duty.does in _ASKS_A_MODEL]:
+        n = n_times.get(duty.does, 1)
+        work = _expected(role.name, duty, settings, store, is_alone=len(roles) == 1)
+        asked, told = n * (work.sent + estimate_tokens(brief)), n * work.received
+        calls, sent, received = calls + n * work.calls, sent + asked, received + told
+        nanos += prices_of(settings.for_role(role.name).model).cost(round(asked), round(told))
         if any(other.publishes(kind) for other in roles if other is not role for kind in duty.asks):
             questions += n
-        shown = int(settings.model.context_tokens * _SHARE_SHOWN) if _sees_files(duty) else 0
-        asked, told = n * (shown + written), n * _REPLY_TOKENS[verb]
-        calls, sent, received = calls + n, sent + asked, received + told
-        nanos += prices_of(settings.for_role(role.name).model).cost(asked, told)
-        written += _REPLY_TOKENS[verb] // 2
-    return Estimate(calls, sent, received, nanos / NANOS if nanos else None, questions)
+    return Estimate(math.ceil(calls), round(sent), round(received), nanos / NANOS if nanos else None, questions)
+
+
+def _expected(role: str, duty: Duty, settings: Settings, store: Store | None, *, is_alone: bool) -> Taken:
+    """Return what a piece of work takes: the mean of what was stored of its kind, else what stands in the table."""
+    kind = ALONE if is_alone else duty.does
+    past = taken(store, role, kind, _N_REMEMBERED) if store is not None else ()
+    if past:
+        n = len(past)
+        means = (sum(one.calls for one in past), sum(one.sent for one in past), sum(one.received for one in past))
+        return Taken(*(total / n for total in means))
+    usual = _TAKES.get((role, kind)) or _TAKES.get((role, duty.does), _OTHER_TAKES)
+    share = min(1.0, settings.model.context_tokens / _SHOWN_TOKENS) if _sees_files(duty) else 1.0
+    return replace(usual, sent=usual.sent * share)
 
 
 def _sees_files(duty: Duty) -> bool:

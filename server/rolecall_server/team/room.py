@@ -13,16 +13,19 @@ from rolecall_server.model import ChatMessage, ModelClient, Parameters
 from rolecall_server.settings import Settings
 from rolecall_server.team.calls import Allowance, StoredCalls, fingerprint
 from rolecall_server.team.consulting import Consulting, how_to_ask, owners_of
-from rolecall_server.team.declared import Role
+from rolecall_server.team.declared import ALONE, Role
 from rolecall_server.team.documents import Question
 from rolecall_server.team.known import KnownModel, lookups_for
 from rolecall_server.team.learning import accepted_rules
 from rolecall_server.team.looking_up import IN_A_TEAM
-from rolecall_server.team.pool import Pool
+from rolecall_server.team.pool import TEAM, Pool
 from rolecall_server.team.prices import prices_of
 from rolecall_server.team.request import Desk, Report
 from rolecall_server.team.run import Repository
 from rolecall_server.team.steps import Step
+
+CONSULTED = "consulted"
+"""The kind of work of a role that another role asks."""
 
 AskDeveloper = Callable[[Sequence[Question]], Awaitable[Mapping[str, str]]]
 """Asks questions; the answers by the id of the question. One without an answer has none: the recommendation holds."""
@@ -65,11 +68,18 @@ class Room:
             settings.model.reply_tokens,
             repository.ask_for_more,
             role=role.name,
+            kind=self._kind(step, role),
             prices=prices_of(settings.model),
             purpose=f"{step.key}#{row.attempt if row else 0}",
             allowance=self.allowance,
             parameters=parameters_of(role, repository.settings),
         )
+
+    def _kind(self, step: Step, role: Role) -> str:
+        """Return the kind of work that *role* does for *step*: its own, or an answer to who does it."""
+        if role.name != step.role.name:
+            return CONSULTED
+        return ALONE if len(self.roster.keys() - {TEAM}) == 1 else step.duty.does
 
     def desk(self, step: Step, pool: Pool) -> Desk:
         """What a role finds on its desk: the repository as it was when the run began."""

@@ -35,6 +35,7 @@ from rolecall_server.settings import Settings
 from rolecall_server.store import Store, cache_path
 from rolecall_server.team.calibration import fit_of
 from rolecall_server.team.calls import AskForMore, StoredCalls, fingerprint, stop_there
+from rolecall_server.team.declared import ALONE
 from rolecall_server.team.earlier import earlier_proposal, show_earlier
 from rolecall_server.team.known import KnownModel, known_model, lookups_for
 from rolecall_server.team.learning import accepted_rules
@@ -171,6 +172,8 @@ async def _work(
                 settings.budget,
                 settings.model.reply_tokens,
                 repository.ask_for_more,
+                role=request.role,
+                kind=ALONE if request.revises is None else "revise",
                 prices=prices_of(settings.model),
             )
             known = client if isinstance(client, KnownModel) else KnownModel(client)

@@ -199,9 +199,10 @@ def test_a_database_of_an_earlier_version_keeps_its_decisions_and_learns_the_new
     proposal = store.reserve_proposal(store.add_run(ROOT, "engineer", "", ""))
     store.decide(proposal, {"h1": "rejected"})
     store.connection.execute("DROP VIEW ledger")
+    store.connection.execute("DROP INDEX call_by_kind")
     later = {
         "decision": ("act_id", "text"),
-        "call": ("model", "reserved", "prompt_tokens", "role", "opening", "reserved_nanos"),
+        "call": ("model", "kind", "reserved", "prompt_tokens", "role", "opening", "reserved_nanos"),
         "manifest": ("opening",),
         "run": ("process_id",),
     }

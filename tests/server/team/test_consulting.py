@@ -158,8 +158,8 @@ async def test_the_owner_answers_as_it_is_set_to(tmp_path: Path) -> None:
 def test_the_plan_says_how_many_questions_there_may_be() -> None:
     roles = our_roles()
     whole = plan_for(BRIEF, roles, Settings(), roles).estimate
-    assert whole.questions == 6
-    assert "the roles may ask each other up to 6 questions" in str(whole)
+    assert whole.questions == 5
+    assert "the roles may ask each other up to 5 questions" in str(whole)
     assert plan_for(BRIEF, roles, Settings(), ["engineer", "reviewer"]).estimate.questions == 0
 
 

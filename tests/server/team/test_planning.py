@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.errors import BriefMissing, DocumentUnusable, RequestRefused
+from rolecall_server.model import Reply
+from rolecall_server.model.recording import read_recording
 from rolecall_server.settings import Settings
-from rolecall_server.store import open_store
+from rolecall_server.store import Asking, Caps, open_store
 from rolecall_server.team.declared import our_roles
 from rolecall_server.team.planning import Brief, begin_run, count_wishes, plan_for, planned_roles, restore_brief
 from rolecall_server.team.pool import load_pool
@@ -65,7 +67,7 @@ def test_the_cost_is_said_where_prices_are_set() -> None:
     free, dear = Settings(), Settings.model_validate({"model": {"promptPrice": 1.0, "completionPrice": 2.0}})
     assert plan_for("A tax.", ROLES, free).estimate.cost is None
     estimate = plan_for("A tax.", ROLES, dear).estimate
-    assert estimate.cost == (estimate.tokens_sent + 2 * estimate.tokens_received) / 1e6
+    assert estimate.cost == pytest.approx((estimate.tokens_sent + 2 * estimate.tokens_received) / 1e6, rel=1e-3)
 
 
 def test_a_role_whose_model_has_a_price_of_its_own_is_reckoned_at_that() -> None:
@@ -77,6 +79,46 @@ def test_a_role_whose_model_has_a_price_of_its_own_is_reckoned_at_that() -> None
     assert with_free_reviewer.cost is not None
     assert 0 < with_free_reviewer.cost < both.cost
     assert with_free_reviewer.tokens_sent == both.tokens_sent
+
+
+def recorded(library: str) -> tuple[str, list[Reply]]:
+    """The brief and the replies of a recorded run of the team."""
+    folder = Path(__file__).parents[2] / "e2e/team_recordings"
+    exchanges = read_recording(folder / f"{library}.jsonl")
+    return (folder / f"{library}.md").read_text(encoding="utf-8"), [exchange.reply for exchange in exchanges]
+
+
+@pytest.mark.parametrize("library", ["xmltodict", "cachetools", "isodate"])
+def test_the_estimate_lies_within_a_factor_of_two_of_the_recorded_runs(library: str) -> None:
+    brief, replies = recorded(library)
+    estimate = plan_for(brief, ROLES, Settings(), ["all"]).estimate
+    took = (
+        (estimate.calls, len(replies)),
+        (estimate.tokens_sent, sum(reply.prompt_tokens or 0 for reply in replies)),
+        (estimate.tokens_received, sum(reply.completion_tokens or 0 for reply in replies)),
+    )
+    assert [(told, real) for told, real in took if not 0.5 <= told / real <= 2] == []
+
+
+@pytest.mark.parametrize(("sent", "received"), [(9_011, 1_740), (16_146, 3_694), (15_937, 6_306)])
+def test_so_does_that_of_the_engineer_alone(sent: int, received: int) -> None:
+    estimate = plan_for("Let total take a tax.", ROLES, Settings()).estimate
+    assert 0.5 <= estimate.tokens_sent / sent <= 2
+    assert 0.5 <= estimate.tokens_received / received <= 2
+
+
+def test_what_a_role_took_before_is_what_it_is_expected_to_take(tmp_path: Path) -> None:
+    store = open_store(tmp_path / "rolecall.db")
+    run_id = store.add_run(tmp_path, "team", "", "")
+    for step in ("first", "second"):
+        for number in range(5):
+            asking = Asking(role="engineer", kind="alone")
+            call = store.reserve_call(run_id, f"{number}", 0, Caps(), asking=asking, purpose=step)
+            assert call is not None
+            store.end_call(call, "{}", tokens=(40_000, 500))
+    estimate = plan_for("A tax.", ROLES, Settings(), store=store).estimate
+    assert (estimate.calls, estimate.tokens_received) == (5, 2500)
+    assert 200_000 <= estimate.tokens_sent <= 200_010
 
 
 @pytest.mark.parametrize("brief", ["", "  \n\t"])

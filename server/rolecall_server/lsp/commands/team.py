@@ -78,14 +78,14 @@ async def _begin(ls: RolecallServer, folder: Folder, brief: Brief, wanted: Seque
     comes first.
     """
     roles, settings = await roles_for(ls, folder), ls.session.settings
-    plan = plan_for(brief.text, roles, settings, wanted)
+    plan = plan_for(brief.text, roles, settings, wanted, ls.session.store)
     if not wanted and not is_short(brief.text):
         question = f"{plan.why} {plan.estimate}."
         offered = [_ENGINEER_ALONE, _WHOLE_TEAM] if plan.is_lean else [_WHOLE_TEAM, _ENGINEER_ALONE]
         said = await choose(ls, question, [*offered, "Nobody"])
         if said not in (_WHOLE_TEAM, _ENGINEER_ALONE):
             return {"runId": "", "plan": {"roles": list(plan.roles), "why": plan.why, "estimate": str(plan.estimate)}}
-        plan = plan_for(brief.text, roles, settings, LEAN if said == _ENGINEER_ALONE else EVERYBODY)
+        plan = plan_for(brief.text, roles, settings, LEAN if said == _ENGINEER_ALONE else EVERYBODY, ls.session.store)
     elif plan.is_lean:
         ls.tell(plan.why)
     run_id = await start_team_run(ls, folder, brief, plan)
