@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from rolecall_server.cli.boundary import NOT_WRITTEN
 from support.chat_server import ChatServer, Script, fails, hangs, says, stalls_after
 from support.edits import block
 from support.patience import PATIENCE_S
@@ -207,17 +208,65 @@ def test_where_pytest_is_missing_the_evidence_says_that_nothing_was_run_and_why(
     python = root.parent / "bare"
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", python], check=True)
     ended = rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--yes", VIRTUAL_ENV=str(python))
-    assert ended.returncode == 0, ended.stderr
-    assert f"Checked: tests not run: {python}/bin/python (from VIRTUAL_ENV) has no pytest. Install it" in ended.stdout
+    assert ended.returncode == NOT_WRITTEN, ended.stderr
+    told = f"Tests not run: {python}/bin/python (from VIRTUAL_ENV) has no pytest. Install it"
+    assert ended.stdout.splitlines()[2].startswith(told), "the first line of evidence, below the title"
     assert "passed" not in ended.stdout
+    assert (root / TEST_FILE).read_text() == FILES[TEST_FILE]
+
+
+def test_with_yes_nothing_is_written_where_no_test_ran_unless_that_is_said(root: Path) -> None:
+    unrun = ("tests", "shop/price.py", "--set", "tests.run=false", "--yes")
+    ended = rolecall(root, GOOD_TESTS, *unrun)
+    assert ended.returncode == NOT_WRITTEN, ended.stderr
+    assert f"Not written, because no test ran with it: {TEST_FILE}." in ended.stdout
+    assert "or add --untested." in ended.stdout
+    assert "Undecided: h1, h2, h3, h4." in ended.stdout
+    assert (root / TEST_FILE).read_text() == FILES[TEST_FILE]
+    assert rolecall(root, GOOD_TESTS, *unrun, "--untested").returncode == 0
     assert (root / TEST_FILE).read_text() == ALL_OF_IT
+
+
+def test_programs_are_told_what_was_not_run_and_so_not_written(root: Path) -> None:
+    ended = rolecall(root, SOLD, "implement", "Sum.", "--set", "tests.run=false", "--yes", "--json")
+    said = json.loads(ended.stdout)
+    assert ended.returncode == NOT_WRITTEN
+    assert said["written"] == []
+    assert said["untested"] == ["shop/price.py"]
+    assert said["evidence"][0] == "Tests not run: rolecall.tests.run is off."
+
+
+def test_a_change_of_documentation_is_written_though_no_test_ran(root: Path) -> None:
+    words = block("README.md", "", "# A shop\n")
+    ended = rolecall(root, words, "implement", "Say what it is.", "--set", "tests.run=false", "--yes")
+    assert ended.returncode == 0, ended.stdout
+    assert (root / "README.md").read_text() == "# A shop\n"
+
+
+def test_all_hunks_that_wait_are_not_accepted_unseen_where_no_test_ran_one_by_its_name_is(root: Path) -> None:
+    rolecall(root, SOLD, "implement", "Sum.", "--set", "tests.run=false")
+    before = contents(root)
+    ended = rolecall(root, "", "review", "p1", "--accept", "all")
+    assert ended.returncode == NOT_WRITTEN
+    assert ended.stdout.startswith("Tests not run: rolecall.tests.run is off.\nNot written")
+    assert contents(root) == before
+    assert rolecall(root, "", "review", "p1", "--accept", "h1").returncode == 0
+    assert contents(root) != before
+
+
+@pytest.mark.parametrize("command", ["tests", "implement", "run", "resume", "review"])
+def test_the_help_says_what_each_exit_code_means(root: Path, command: str) -> None:
+    shown = rolecall(root, "", command, "--help").stdout
+    assert "  0    done" in shown
+    assert f"  {NOT_WRITTEN}    a proposal of code or tests waits and was not written" in shown
+    assert "--untested" in shown
 
 
 def test_running_the_tests_can_be_switched_off(root: Path) -> None:
     (root / "tests/conftest.py").write_text("open('it-ran', 'w')\nraise SystemExit(3)\n")
-    ended = rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--set", "tests.run=false", "--yes")
+    ended = rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--set", "tests.run=false")
     assert ended.returncode == 0, ended.stderr
-    assert "Checked: tests not run: rolecall.tests.run is off." in ended.stdout
+    assert "Tests not run: rolecall.tests.run is off." in ended.stdout
 
 
 @pytest.mark.parametrize("setting", ["tests.run=perhaps", "tests.walk=false", "tests", "model.contextTokens=1"])
@@ -247,7 +296,7 @@ def test_json_is_all_there_is_on_standard_output(root: Path) -> None:
     assert said["states"] == dict.fromkeys(("h1", "h2", "h3", "h4"), "pending")
     assert said["counts"] == {"pending": 4, "edited": 0, "accepted": 0, "rejected": 0, "stale": 0}
     assert said["written"] == []
-    assert said["proposal"]["evidence"]["after"] == {"passed": 4, "failed": 0, "skipped": 0}
+    assert said["proposal"]["evidence"]["after"] == {"passed": 4, "failed": 0, "skipped": 0, "broken": 0}
     assert said["proposal"]["files"][0]["hunks"][1]["symbol"] == "test_total_adds"
     assert contents(root) == before
 

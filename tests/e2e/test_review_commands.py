@@ -102,7 +102,7 @@ def test_what_is_undecided_is_listed_and_nothing_else(root: Path) -> None:
 def test_a_proposal_of_another_repository_is_not_decided_from_here(root: Path) -> None:
     proposal_id = proposed(root)
     elsewhere = write_workspace(root.parent / "elsewhere")
-    ended = rolecall(root, "review", proposal_id, "--accept", "all", cwd=elsewhere)
+    ended = rolecall(root, "review", proposal_id, "--accept", "all", "--untested", cwd=elsewhere)
     assert ended.returncode == 1
     assert f"NotFound: {proposal_id} is for another repository." in ended.stderr
     assert contents(elsewhere)[PRICE] == FILES[PRICE].encode()
@@ -264,7 +264,7 @@ def test_a_script_has_to_say_that_a_guarded_file_may_change(root: Path) -> None:
     assert refused.returncode == 1
     assert "h1: pyproject.toml is guarded: tools read" in refused.stderr
     assert "--guarded" in refused.stderr
-    assert rolecall(root, "review", proposal_id, "--accept", "all", "--guarded").returncode == 0
+    assert rolecall(root, "review", proposal_id, "--accept", "all", "--guarded", "--untested").returncode == 0
     assert (root / "pyproject.toml").read_text() == SETTINGS
 
 
@@ -374,7 +374,7 @@ def test_a_run_whose_process_was_killed_is_interrupted_at_the_next_start(root: P
 def test_a_run_is_undone_byte_for_byte_and_offered_again(root: Path) -> None:
     before = contents(root)
     proposal_id = proposed(root, {PRICE: BETTER, "shop/cart.py": None, "new/file.py": "x = 1\n"})
-    rolecall(root, "review", proposal_id, "--accept", "all")
+    rolecall(root, "review", proposal_id, "--accept", "all", "--untested")
     assert contents(root) != before
     ended = rolecall(root, "undo", "r1")
     assert ended.returncode == 0, ended.stderr
@@ -384,7 +384,7 @@ def test_a_run_is_undone_byte_for_byte_and_offered_again(root: Path) -> None:
 
 def test_what_has_moved_since_keeps_everything_as_it_is_unless_the_rest_is_asked_for(root: Path) -> None:
     proposal_id = proposed(root)
-    rolecall(root, "review", proposal_id, "--accept", "all")
+    rolecall(root, "review", proposal_id, "--accept", "all", "--untested")
     changed = BETTER.replace("or 0", "or 1")
     (root / PRICE).write_text(changed)
     refused = rolecall(root, "undo", proposal_id)

@@ -120,7 +120,7 @@ def test_sprint_follows_sprint_where_everything_is_accepted(root: Path) -> None:
     roles = "product_manager,architect,project_manager,engineer"
     ended, asked = rolecall(
         root,
-        ["run", BRIEF, "--roles", roles, "--yes"],
+        ["run", BRIEF, "--roles", roles, "--yes", "--untested"],
         Project_Manager=fenced({**TASKS, "sprints": sprints}),
     )
     assert ended.returncode == 0, ended.stderr
@@ -135,7 +135,7 @@ def test_reasons_are_rules_of_the_role_from_the_day_they_are_accepted(root: Path
         ["run", BRIEF, "--roles", EVERYBODY],
         ["review", "p1", "--reject", "h1", "--reason", "Round the tax."],
     )
-    ended, _ = rolecall(root, ["review", "p1", "--accept", "all"])
+    ended, _ = rolecall(root, ["review", "p1", "--accept", "all", "--untested"])
     assert "`rolecall resume r1` has T1 done again, by your reasons." in ended.stdout
     assert "Your reasons can be rules from now on: `rolecall review p2`." in ended.stdout
     ended, _ = rolecall(root, ["undo", "p1/h1"], ["review"])

@@ -12,6 +12,16 @@ from rolecall_server import __version__
 if TYPE_CHECKING:
     _Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # pyright: ignore[reportPrivateUsage]
 
+_WRITING = ("tests", "implement", "run", "resume", "review")
+_EXIT_CODES = """
+
+exit codes:
+  0    done; with --yes, or review --accept: written after tests ran, or only documentation changed
+  1    an error, which is told; what there is of a proposal waits
+  2    something typed cannot be understood
+  3    a proposal of code or tests waits and was not written, because no test ran with it: see --untested
+  130  stopped with Ctrl+C"""
+
 
 def parser() -> argparse.ArgumentParser:
     """The command line as argparse knows it."""
@@ -66,6 +76,7 @@ def parser() -> argparse.ArgumentParser:
 def _add(commands: _Commands, name: str, summary: str, *examples: str) -> argparse.ArgumentParser:
     """A command that explains itself, with *examples* of what follows `rolecall`."""
     shown = "\n".join(["examples:", *(f"  rolecall {example}" for example in examples)]) if examples else ""
+    shown += _EXIT_CODES if name in _WRITING else ""
     description = f"{summary[0].upper()}{summary[1:]}."
     formatter = argparse.RawDescriptionHelpFormatter
     return commands.add_parser(name, help=summary, description=description, epilog=shown, formatter_class=formatter)
@@ -146,6 +157,7 @@ def _add_acceptance(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--anyway", action="store_true", help="with --yes: also where what is left out would be missing"
     )
+    command.add_argument("--untested", action="store_true", help="with --yes: also where no test ran for the change")
     command.add_argument("--json", action="store_true", help="print the proposal as JSON; asks nothing")
     _add_settings(command)
 
@@ -192,6 +204,7 @@ def _add_decisions(commands: _Commands) -> None:
     review.add_argument(
         "--anyway", action="store_true", help="with --accept: also where what is left out would be missing"
     )
+    review.add_argument("--untested", action="store_true", help="with --accept all: also where no test ran")
     log = _add(
         commands,
         "log",

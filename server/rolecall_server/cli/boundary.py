@@ -10,6 +10,9 @@ from rolecall_server.cli.interrupts import end_like_ctrl_c
 from rolecall_server.cli.screen import print_json_error, say, say_error
 from rolecall_server.errors import RolecallError
 
+NOT_WRITTEN = 3
+"""The exit code where a proposal waits, and was not written because no test ran with it."""
+
 
 def exit_code_of(
     command: Callable[[], int], *, as_json: bool, cancelled: str = "Cancelled; nothing was written."

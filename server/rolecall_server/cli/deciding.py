@@ -28,7 +28,7 @@ _LETTERS = {"y": "yes", "n": "no", "a": "all", "e": "edit", "s": "show", "u": "u
 _HELP = (
     "  y  accept this hunk\n"
     "  n  reject it; what you write after the letter is the reason\n"
-    "  a  accept it and all that follow\n"
+    "  a  accept it and all that follow, but no test of a finding\n"
     "  e  edit its text in $EDITOR, then decide\n"
     "  s  show the whole file with the hunk in its place\n"
     "  u  undo the last answer\n"
@@ -220,9 +220,10 @@ def _ask_about(deciding: Deciding, number: int, change: FileChange, hunk: Hunk) 
 def _accept(deciding: Deciding, number: int, *, all_that_follow: bool = False) -> None:
     """Note that a hunk is accepted, and maybe all after it, with what they need; guarded files are asked about."""
     reviewed = deciding.as_answered
-    hunks = reviewed.proposal.hunks()[number:] if all_that_follow else reviewed.proposal.hunks()[number : number + 1]
+    hunks = [hunk for _, hunk in reviewed.proposal.hunks()]
+    asked_about = [hunks[number], *(one for one in hunks[number + 1 :] if all_that_follow and not one.off)]
     _accept_these(
-        deciding, number, [h.id for _, h in hunks if h.id in reviewed.offered and h.id not in deciding.accepted]
+        deciding, number, [h.id for h in asked_about if h.id in reviewed.offered and h.id not in deciding.accepted]
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from rolecall_server.cli.boundary import exit_code_of
+from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
 from rolecall_server.cli.deciding import (
     Answer,
     Deciding,
@@ -28,12 +28,14 @@ from rolecall_server.cli.screen import (
     say,
     say_prose,
 )
-from rolecall_server.cli.work import review_in_terminal, say_what_was_done
+from rolecall_server.cli.work import review_in_terminal, say_held_back, say_what_was_done
 from rolecall_server.errors import FileRefused
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.evidence import summarise_tests
 from rolecall_server.review.protected import guarded_paths
+from rolecall_server.review.rendering import render_checks
 from rolecall_server.review.shelf import Reviewed, check_undecided
+from rolecall_server.review.untested import untested_paths
 from rolecall_server.store import Store
 from rolecall_server.workspace import Workspace
 
@@ -48,7 +50,7 @@ def _review(arguments: argparse.Namespace) -> int:
     if arguments.proposal is None:
         _list(store, workspace, as_json=arguments.json)
     elif arguments.accept or arguments.reject:
-        _decide(store, workspace, arguments)
+        return _decide(store, workspace, arguments)
     else:
         _show(store, workspace, arguments)
     return 0
@@ -97,8 +99,10 @@ def _show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> 
     print_diff(screen, reviewed)
 
 
-def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> None:
-    """Decide as the options say, all or nothing.
+def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> int:
+    """Decide as the options say, all or nothing; return the exit code.
+
+    Who names a hunk has been shown what was checked of it; who says ``all`` maybe not.
 
     Raises:
         NotFound: a hunk does not exist, or was decided before.
@@ -112,16 +116,28 @@ def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -
         raise FileRefused(f"{', '.join(both)} cannot be accepted and rejected.", "Name each hunk once.")
     if not arguments.guarded:
         _refuse_guarded(with_rejected(reviewed, rejected), accepted)
-    answers = [Answer(0, accepted), *(Answer(0, rejected=one, reason=str(arguments.reason)) for one in rejected)]
+    untested = untested_paths(reviewed.proposal, accepted) if _is_all(arguments.accept) else ()
+    untested = () if arguments.untested else untested
+    answers = [Answer(0, () if untested else accepted)]
+    answers += [Answer(0, rejected=one, reason=str(arguments.reason)) for one in rejected]
     deciding = Deciding(Console(highlight=False), store, workspace, reviewed, answers)
     if not arguments.anyway and not _settle(deciding, may_ask=not arguments.json and sys.stdin.isatty()):
         say(deciding.screen, "Nothing was written or stored.")
-        return
+        return 0
     written = carry_out_decisions(store, workspace, reviewed, deciding.accepted, deciding.rejected)
     if arguments.json:
         print_json({**proposal_json(refreshed(store, workspace, reviewed.proposal.id)), "written": written})
     else:
-        say_what_was_done(Console(highlight=False), store, workspace, reviewed.proposal.id, written)
+        if untested:
+            for line in render_checks(reviewed.proposal.evidence)[0]:
+                say_prose(deciding.screen, line, "yellow")
+            say_prose(deciding.screen, say_held_back(untested), "bold yellow")
+        say_what_was_done(deciding.screen, store, workspace, reviewed.proposal.id, written)
+    return NOT_WRITTEN if untested else 0
+
+
+def _is_all(listed: str) -> bool:
+    return listed.strip() == "all"
 
 
 def _settle(deciding: Deciding, *, may_ask: bool) -> bool:
@@ -138,8 +154,8 @@ def _settle(deciding: Deciding, *, may_ask: bool) -> bool:
 
 def _hunk_ids(reviewed: Reviewed, listed: str) -> tuple[str, ...]:
     """The ids in ``h1,h2``; ``all`` are those on offer."""
-    if listed.strip() == "all":
-        return with_needs(reviewed.proposal, reviewed.states, reviewed.offered)
+    if _is_all(listed):
+        return with_needs(reviewed.proposal, reviewed.states, reviewed.taken_together)
     return tuple(dict.fromkeys(part.strip() for part in listed.split(",") if part.strip()))
 
 

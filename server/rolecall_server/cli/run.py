@@ -14,12 +14,12 @@ from rich.console import Console
 from rich.prompt import Prompt
 from rich.status import Status
 
-from rolecall_server.cli.boundary import exit_code_of
+from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
 from rolecall_server.cli.deciding import carry_out_decisions
 from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository, refreshed
 from rolecall_server.cli.screen import next_step, print_json, proposal_json, say, say_prose
-from rolecall_server.cli.work import hunks_to_write, report_on, review_in_terminal, write_without_asking
+from rolecall_server.cli.work import held_back, hunks_to_write, report_on, review_in_terminal, write_without_asking
 from rolecall_server.errors import NotFound, UserMustAct
 from rolecall_server.model import find_model
 from rolecall_server.settings import Settings, read_settings
@@ -201,10 +201,10 @@ class _Command:
         if self.arguments.json:
             carry_out_decisions(self.store, self.workspace, reviewed, wanted, {})
         elif self.arguments.yes or not sys.stdin.isatty():
-            write_without_asking(self.store, self.workspace, reviewed, wanted, accept=self.arguments.yes)
+            write_without_asking(self.store, self.workspace, reviewed, wanted, self.arguments)
         else:
             review_in_terminal(Console(highlight=False), self.store, self.workspace, reviewed)
-        return code
+        return code or NOT_WRITTEN * bool(held_back(reviewed, self.arguments))
 
     def _left(self, ended: Ended) -> bool:
         return bool(refreshed(self.store, self.workspace, ended.proposal_id).undecided)

@@ -25,6 +25,7 @@ from rolecall_server.review.rendering import (
     visible,
 )
 from rolecall_server.review.shelf import PROPOSAL_JSON, Reviewed
+from rolecall_server.review.untested import untested_open
 
 PIPE_COLUMNS = 200
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -77,6 +78,8 @@ def proposal_json(reviewed: Reviewed) -> dict[str, Any]:
         "reasons": {hunk_id: reason for hunk_id, reason in reviewed.reasons.items() if reason},
         "counts": {state.value: sum(one is state for one in states.values()) for state in HunkState},
         "guarded": guarded_paths(reviewed.proposal, reviewed.undecided),
+        "untested": untested_open(reviewed),
+        "evidence": render_evidence(reviewed.proposal.evidence),
     }
 
 
@@ -136,11 +139,13 @@ def _warnings(change: FileChange, hunk: Hunk) -> list[str]:
 def _evidence_style(evidence: Evidence, line: str) -> str:
     if line.startswith("Fails"):
         return "red"
+    if any(line.lower().startswith(sentence.lower()) for sentence in evidence.unrun):
+        return "yellow"
     if not line.startswith("Checked"):
         return ""
     if evidence.new_failures or evidence.problems:
         return "red"
-    return "green" if evidence.ran else "yellow"
+    return "green" if evidence.is_tested and evidence.ran else "yellow"
 
 
 def ask(screen: Console, question: str, letters: str, explanation: str, at_end: str = "") -> str:

@@ -6,14 +6,14 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
 from rich.console import Console
 from rich.status import Status
 
-from rolecall_server.cli.boundary import exit_code_of
+from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
 from rolecall_server.cli.deciding import (
     Deciding,
     ask_for_decisions,
@@ -39,6 +39,7 @@ from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.proposal import HunkState
 from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.shelf import Reviewed, load_proposal
+from rolecall_server.review.untested import untested_paths
 from rolecall_server.settings import Settings, read_settings
 from rolecall_server.store import Store
 from rolecall_server.team.calls import stop_there
@@ -72,29 +73,35 @@ def _work(arguments: argparse.Namespace, messages: Console) -> int:
         error = {"error": finished.error.code} if finished.error else {}
         print_json({**proposal_json(load_proposal(store, reviewed.proposal.id)), "written": written, **error})
     elif arguments.yes or not sys.stdin.isatty():
-        write_without_asking(store, workspace, reviewed, wanted, accept=arguments.yes)
+        write_without_asking(store, workspace, reviewed, wanted, arguments)
     else:
         review_in_terminal(Console(highlight=False), store, workspace, reviewed)
-    return 1 if finished.error is not None else 0
+    return 1 if finished.error is not None else NOT_WRITTEN * bool(held_back(reviewed, arguments))
 
 
 def hunks_to_write(workspace: Workspace, reviewed: Reviewed, arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return what `--yes` accepts, nothing without it.
+    """Return what `--yes` accepts, in order; nothing without it, or where some of that is held back.
 
     Raises:
         SelectionBreaks: what it leaves out would be missing, and `--anyway` was not given.
         HunkStale: a file changed meanwhile.
     """
-    wanted = hunks_wanted(reviewed, guarded=arguments.guarded) if arguments.yes else ()
+    wanted = _all_together(reviewed, arguments) if arguments.yes and not held_back(reviewed, arguments) else ()
     if not arguments.anyway:
         refuse_what_breaks(workspace, reviewed, wanted)
     return wanted
 
 
-def hunks_wanted(reviewed: Reviewed, *, guarded: bool) -> tuple[str, ...]:
-    """All that is on offer, in order; what changes a guarded file only where *guarded* ones may."""
-    offered = with_needs(reviewed.proposal, reviewed.states, reviewed.offered)
-    return offered if guarded else without_guarded(reviewed, offered)
+def held_back(reviewed: Reviewed, arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return the files of code and tests that `--yes` leaves alone because no test ran with the proposal."""
+    may_be_untested = arguments.untested or not arguments.yes
+    return () if may_be_untested else untested_paths(reviewed.proposal, _all_together(reviewed, arguments))
+
+
+def _all_together(reviewed: Reviewed, arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return all that is on offer but what waits for its own id, and guarded files where those may not change."""
+    offered = with_needs(reviewed.proposal, reviewed.states, reviewed.taken_together)
+    return offered if arguments.guarded else without_guarded(reviewed, offered)
 
 
 def _request(arguments: argparse.Namespace) -> tuple[Workspace, RunRequest]:
@@ -167,18 +174,29 @@ def review_in_terminal(screen: Console, store: Store, workspace: Workspace, revi
 
 
 def write_without_asking(
-    store: Store, workspace: Workspace, reviewed: Reviewed, wanted: tuple[str, ...], *, accept: bool
+    store: Store, workspace: Workspace, reviewed: Reviewed, wanted: tuple[str, ...], arguments: argparse.Namespace
 ) -> None:
+    """Show a proposal, write the hunks *wanted*, and say what was done and what was not."""
     screen = Console(highlight=False)
     print_summary(screen, reviewed)
     print_diff(screen, reviewed)
     written = carry_out_decisions(store, workspace, reviewed, wanted, {})
-    if accept:
-        for path, why in guarded_paths(reviewed.proposal, reviewed.offered - set(wanted)).items():
+    if untested := held_back(reviewed, arguments):
+        say_prose(screen, say_held_back(untested), "bold yellow")
+    elif arguments.yes:
+        for path, why in guarded_paths(reviewed.proposal, reviewed.taken_together - set(wanted)).items():
             say_prose(screen, f"{path} is guarded: {why}. --yes does not include it; --guarded does.", "yellow")
     say_what_was_done(screen, store, workspace, reviewed.proposal.id, written)
-    if not accept:
+    if not arguments.yes:
         say(screen, "There is no terminal to ask in; --yes accepts everything but guarded files.")
+
+
+def say_held_back(paths: Sequence[str]) -> str:
+    """Return what kept the files *paths* from being written, and what to do."""
+    return (
+        f"Not written, because no test ran with it: {', '.join(paths)}. What kept the tests from running stands first "
+        "above; mend that and run the command again, or add --untested."
+    )
 
 
 def say_what_was_done(

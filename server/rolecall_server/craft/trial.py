@@ -239,12 +239,13 @@ def evidence(
         coverage=_coverage(before, after),
         coverage_reason=after.coverage_reason,
         confinement=after.confinement,
-        notes=(after.reason,) if after.status == "ran" and after.reason else (),
+        not_run=(after.reason,) if after.status == "ran" and after.reason else (),
     )
 
 
 def _tally(run: TestRun) -> Tally:
-    return Tally(len(run.passed), len(run.failed), len(run.skipped))
+    broken = sum(bad.outcome == "error" for bad in run.failed)
+    return Tally(len(run.passed), len(run.failed), len(run.skipped), broken)
 
 
 def _coverage(before: TestRun | NotRun | None, after: TestRun) -> tuple[CoverageChange, ...]:

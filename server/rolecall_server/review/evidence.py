@@ -16,6 +16,8 @@ class Tally:
     failed: int
     """Errors included."""
     skipped: int = 0
+    broken: int = 0
+    """Of those that failed, the ones that never came to run: they could not be collected, or not be set up."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,8 @@ class Evidence:
     """Whether the tests ran to their end."""
     reason: str = ""
     """Why they did not."""
+    not_run: tuple[str, ...] = ()
+    """What of the tests was not run, or what they ran without, and why: each as it follows the words ``not run:``."""
     before: Tally | None = None
     """The same tests on the text as it was; ``None`` where there were none."""
     after: Tally | None = None
@@ -170,16 +174,45 @@ class Evidence:
     """In how many random orders the new tests passed, beside their own."""
 
     @property
+    def is_tested(self) -> bool:
+        """Whether a test ran with the proposal applied, however it ended."""
+        return self.after is not None and self.after.passed + self.after.failed > self.after.broken
+
+    @property
+    def unrun(self) -> tuple[str, ...]:
+        """What of the tests was not run, and why: what a reader should know before all else."""
+        beside = tuple(f"not run: {what.rstrip('.')}" for what in self.not_run)
+        if self.is_tested and self.ran:
+            return beside
+        begun = "each was skipped, or broke before it began" if self.after else "no reason given"
+        why = self.reason or begun
+        return (f"{'not all tests ran' if self.is_tested else 'tests not run'}: {why.rstrip('.')}", *beside)
+
+    @property
     def new_failures(self) -> tuple[Failure, ...]:
         """Tests that pass without the proposal, or do not exist without it, and fail with it."""
         return tuple(failure for failure in self.failures if not failure.failed_before)
 
 
 def summarise(evidence: Evidence) -> str:
-    """The evidence in one line: ``12 passed, 1 failed; coverage of price.py 40 % -> 92 %``."""
+    """Return the evidence in one line, what was not run first: ``12 passed, 1 failed; coverage of a.py 92 %``."""
     n_defects = len(evidence.defects)
     found = [f"{n_defects} finding{'s' if n_defects != 1 else ''} in the code"] if n_defects else []
-    parts = [*found, summarise_tests(evidence), *(_coverage(change) for change in evidence.coverage)]
+    return "; ".join([*evidence.unrun, *found, *_checked(evidence)])
+
+
+def summarise_checks(evidence: Evidence) -> str:
+    """Return what was checked in one line, without what was found and what was not run."""
+    return "; ".join(_checked(evidence))
+
+
+def summarise_tests(evidence: Evidence) -> str:
+    """Return how the tests went, in a few words: ``12 passed, 1 failed (before: 4 passed, 0 failed)``."""
+    return "; ".join([*evidence.unrun, *_counted(evidence)])
+
+
+def _checked(evidence: Evidence) -> list[str]:
+    parts = [*_counted(evidence), *(_coverage(change) for change in evidence.coverage)]
     if evidence.mutants is not None and evidence.mutants.total:
         parts.append(f"{evidence.mutants.killed} of {evidence.mutants.total} mutants killed")
     if evidence.ran and not evidence.coverage and evidence.coverage_reason:
@@ -187,19 +220,19 @@ def summarise(evidence: Evidence) -> str:
     parts.extend(evidence.problems)
     if n_broken := sum(finding.certain for finding in evidence.findings):
         parts.append(f"breaks {n_broken} thing{'s' if n_broken != 1 else ''} in the code graph")
-    return "; ".join(parts)
+    return parts
 
 
-def summarise_tests(evidence: Evidence) -> str:
-    """How the tests went, in a few words: ``12 passed, 1 failed (before: 4 passed, 0 failed)``."""
-    if not evidence.ran or evidence.after is None:
-        return f"tests not run: {evidence.reason or 'no reason given'}"
+def _counted(evidence: Evidence) -> list[str]:
+    """Return how many tests ended in which way; nothing where none ran."""
+    if evidence.after is None or not evidence.is_tested:
+        return []
     text = f"{evidence.after.passed} passed, {evidence.after.failed} failed"
     if evidence.after.skipped:
         text += f", {evidence.after.skipped} skipped"
     if evidence.before is not None:
         text += f" (before: {evidence.before.passed} passed, {evidence.before.failed} failed)"
-    return text
+    return [text]
 
 
 def _coverage(change: CoverageChange) -> str:

@@ -53,6 +53,8 @@ class Hunk:
     """The requirements and tasks it is there for: ``R3``, ``T2``."""
     touches: str = ""
     """What it touches in the code graph, in half a sentence (`touched.Touched.summary`); empty where nobody looked."""
+    off: bool = False
+    """Whether only its own id takes it, and nothing that accepts many: a test that shows a finding, marked to fail."""
 
 
 @dataclass(frozen=True)

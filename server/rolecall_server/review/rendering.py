@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from rolecall_server.review.evidence import Evidence, summarise
+from rolecall_server.review.evidence import Evidence, summarise, summarise_checks
 from rolecall_server.review.finding_text import describe_worth, render_defect, render_worth
 from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
 from rolecall_server.review.shelf import Reviewed
 
+OFF_MARK = " [shows a finding and fails as expected: off until chosen by itself]"
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
@@ -25,7 +26,11 @@ def visible(text: str) -> str:
 
 
 def describe_hunk(change: FileChange, hunk: Hunk) -> str:
-    """A hunk in a few words: ``adds test_total to tests/test_price.py (7 lines)``."""
+    """Return a hunk in a few words: ``adds test_total to tests/test_price.py (7 lines)``."""
+    return f"{_describe(change, hunk)}{OFF_MARK if hunk.off else ''}"
+
+
+def _describe(change: FileChange, hunk: Hunk) -> str:
     match hunk.kind:
         case HunkKind.CREATE:
             return f"makes {change.path}, an empty file"
@@ -124,10 +129,17 @@ def worth_at(proposal: Proposal, change: FileChange, hunk: Hunk) -> list[str]:
     ]
 
 
+def render_checks(evidence: Evidence) -> tuple[list[str], list[str]]:
+    """Return what was not run, a line each, and what was checked, a line if anything was."""
+    unrun = [_sentence(f"{sentence[:1].upper()}{sentence[1:]}") for sentence in evidence.unrun]
+    checked = summarise_checks(evidence)
+    return unrun, [f"Checked: {_sentence(checked)}"] if checked else []
+
+
 def render_evidence(evidence: Evidence) -> list[str]:
-    """The evidence, a line for each thing a reviewer asks; what looks wrong in the tested code comes first."""
-    lines = [line for defect in evidence.defects for line in render_defect(defect)]
-    lines.append(f"Checked: {_sentence(summarise(evidence))}")
+    """Return the evidence, a line for each thing a reviewer asks: what was not run first, then what looks wrong."""
+    unrun, checked = render_checks(evidence)
+    lines = [*unrun, *(line for defect in evidence.defects for line in render_defect(defect)), *checked]
     lines += [f"Fails: {failure.test_id}: {failure.message}" for failure in evidence.new_failures]
     for finding in evidence.findings:
         lines.append(f"{'Breaks' if finding.certain else 'Look at'}: {finding}")

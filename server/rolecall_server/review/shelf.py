@@ -61,6 +61,11 @@ class Reviewed:
         return self._in(*OFFERED)
 
     @cached_property
+    def taken_together(self) -> frozenset[str]:
+        """The hunks that an acceptance of all takes: those on offer that are not off until chosen."""
+        return self.offered - {hunk.id for _, hunk in self.proposal.hunks() if hunk.off}
+
+    @cached_property
     def undecided(self) -> frozenset[str]:
         """The hunks that are still offered, placed or not."""
         return self._in(*UNDECIDED)

@@ -15,7 +15,7 @@ from rolecall_server.errors import NotFound
 from rolecall_server.review.anchor import lines_from, path_now
 from rolecall_server.review.evidence import summarise
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState, Proposal
-from rolecall_server.review.rendering import describe_hunk
+from rolecall_server.review.rendering import describe_hunk, render_checks
 from rolecall_server.review.shelf import Reviewed, load_accepted
 from rolecall_server.store import DecisionRow, Store
 
@@ -89,12 +89,14 @@ def describe_trace(trace: Trace) -> tuple[str, ...]:
     proposal, hunk = trace.proposal, trace.hunk
     when = datetime.fromtimestamp(trace.accepted_at_s).astimezone()
     model = f" ({proposal.evidence.model})" if proposal.evidence.model else ""
+    unrun, checked = render_checks(proposal.evidence)
     return (
         f"{proposal.title}: {describe_hunk(trace.change, hunk)}",
         *([f"Serves {', '.join(hunk.serves)}."] if hunk.serves else []),
         *([f"Asked for: {trace.brief}"] if trace.brief and trace.brief != proposal.title else []),
         f"Written by the {proposal.role}{model}" + (", then edited by the developer." if trace.edited else "."),
-        f"Checked: {summarise(proposal.evidence)}",
+        *unrun,
+        *checked,
         f"Accepted {when:%Y-%m-%d %H:%M} as {trace.code} of run {proposal.run_id}.",
     )
 

@@ -9,7 +9,7 @@ import pytest
 
 from rolecall_server.craft.trial import Bench, affected_tests, evidence, select_for_change
 from rolecall_server.review.evidence import summarise_tests
-from rolecall_server.sandbox import NotRun, Shadow, TestRun, Unconfined, shadow_workspace
+from rolecall_server.sandbox import NotRun, Shadow, TestOutcome, TestRun, Unconfined, shadow_workspace
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.graph import snapshot_from
@@ -81,11 +81,11 @@ async def test_a_change_of_javascript_has_evidence_without_any_python(
     assert [failure.test_id for failure in shown.new_failures] == ["test/cart.test.js::a tenth off"]
 
 
-def test_what_was_not_run_beside_what_was_is_noted() -> None:
-    run = TestRun("ran", "go is not installed.", confinement="walls")
+def test_what_was_not_run_beside_what_was_comes_first() -> None:
+    run = TestRun("ran", "go is not installed.", (TestOutcome("a.py::test_a", "passed"),), confinement="walls")
     shown = evidence(None, run, problems=(), findings=(), repairs=0, model="")
-    assert shown.notes == ("go is not installed.",)
-    assert "not run" not in summarise_tests(shown)
+    assert shown.not_run == ("go is not installed.",)
+    assert summarise_tests(shown) == "not run: go is not installed; 1 passed, 0 failed"
 
 
 def test_the_tests_of_a_change_are_those_that_reach_the_definitions_it_changes_or_takes_away() -> None:

@@ -53,10 +53,10 @@ async def reject_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[
 
 
 def accept_file(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Accept the hunks of one file that can still be placed."""
+    """Accept the hunks of one file that can still be placed; one that is off until chosen is left."""
     folder, reviewed = find_proposal(ls.session, arguments)
     in_file = _in_file(ls, folder, reviewed, arguments)
-    return _accept(ls, folder, reviewed, in_file & reviewed.offered)
+    return _accept(ls, folder, reviewed, in_file & reviewed.taken_together)
 
 
 def reject_file(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -66,9 +66,9 @@ def reject_file(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, A
 
 
 def accept_proposal(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Accept every hunk that can still be placed."""
+    """Accept every hunk that can still be placed; one that is off until chosen is left."""
     folder, reviewed = find_proposal(ls.session, arguments)
-    return _accept(ls, folder, reviewed, reviewed.offered)
+    return _accept(ls, folder, reviewed, reviewed.taken_together)
 
 
 def reject_proposal(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,13 +80,13 @@ def reject_proposal(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[st
 def accept_all(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Accept every hunk of every proposal that can still be placed, one proposal after the other."""
     waiting = [(folder, reviewed) for folder in ls.session.folders.values() for reviewed in folder.proposals.values()]
-    waiting = [(folder, reviewed) for folder, reviewed in waiting if reviewed.offered]
+    waiting = [(folder, reviewed) for folder, reviewed in waiting if reviewed.taken_together]
     if not waiting:
         raise NotFound("There is nothing left to decide.")
 
     async def accept_each() -> None:
         for folder, reviewed in waiting:
-            await accept_hunks(ls, folder, reviewed.proposal.id, reviewed.offered)
+            await accept_hunks(ls, folder, reviewed.proposal.id, reviewed.taken_together)
 
     ls.later(accept_each())
     return {"proposalIds": [reviewed.proposal.id for _, reviewed in waiting]}
@@ -149,7 +149,7 @@ def _lines_of(reviewed: Reviewed, hunk_id: str) -> list[str]:
 
 
 def _accept(ls: RolecallServer, folder: Folder, reviewed: Reviewed, hunk_ids: Collection[str]) -> dict[str, Any]:
-    _check_some(hunk_ids)
+    _check_some(hunk_ids, off=reviewed.offered - reviewed.taken_together)
     ls.later(accept_hunks(ls, folder, reviewed.proposal.id, hunk_ids))
     return {"proposalId": reviewed.proposal.id, "hunkIds": sorted(hunk_ids)}
 
@@ -166,7 +166,9 @@ def _reject(
     return {"proposalId": reviewed.proposal.id, "hunkIds": sorted(hunk_ids)}
 
 
-def _check_some(hunk_ids: Collection[str]) -> None:
+def _check_some(hunk_ids: Collection[str], off: Collection[str] = ()) -> None:
+    if not hunk_ids and off:
+        raise NotFound(f"What is left shows findings, and is off: {', '.join(sorted(off))}.", "Accept it by itself.")
     if not hunk_ids:
         raise NotFound("There is nothing left to decide here.")
 

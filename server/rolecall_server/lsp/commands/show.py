@@ -67,6 +67,7 @@ def _hunks(reviewed: Reviewed) -> list[dict[str, Any]]:
             "title": describe_hunk(change, hunk),
             "touches": hunk.touches,
             "serves": list(hunk.serves),
+            "off": hunk.off,
             "diff": [hunk_header(change, hunk), *hunk_diff(change, hunk)],
         }
         for change, hunk in reviewed.proposal.hunks()

@@ -66,7 +66,7 @@ def _on_hunk(client: Client, shown: ShownHunk, *, is_alone: bool) -> Iterator[ty
     hunk, target = shown.hunk, _target(shown)
     what = f"{hunk.id}: {describe_hunk(shown.change, hunk)}{caution_mark(shown.change, hunk)}"
     accept = _quick_fix(client, f"accept {what}{describe_needs(shown)}", "rolecall.hunk.accept", target, shown)
-    accept.is_preferred = is_alone or None  # an editor's key for the one obvious fix takes it
+    accept.is_preferred = (is_alone and not hunk.off) or None  # an editor's key for the one obvious fix takes it
     yield accept
     yield _quick_fix(client, f"reject {what}", "rolecall.hunk.reject", target, shown)
     yield _quick_fix(client, f"show {hunk.id} as a diff", "rolecall.proposal.show", target, shown)
@@ -94,7 +94,7 @@ def _on_files(client: Client, here: Sequence[ShownHunk]) -> Iterator[types.CodeA
         proposal, path = shown.reviewed.proposal, shown.change.path
         target = {"proposalId": proposal.id, "path": path}
         what = f"all of {proposal.id} in {path}"
-        guard = _guard_mark(proposal, {hunk.id for hunk in shown.change.hunks} & shown.reviewed.offered)
+        guard = _guard_mark(proposal, {hunk.id for hunk in shown.change.hunks} & shown.reviewed.taken_together)
         yield _quick_fix(client, f"accept {what}{guard}", "rolecall.file.accept", target)
         yield _quick_fix(client, f"reject {what}", "rolecall.file.reject", target)
         if len(proposal.files) > 1:
@@ -110,7 +110,7 @@ def _on_proposals(client: Client, here: Sequence[ShownHunk], stale: Sequence[Sho
         if proposal.evidence.model:
             yield _quick_fix(client, f"what was the model told for {proposal.id}?", "rolecall.run.context", target)
         if len(proposal.files) > 1 and proposal.id in offered:
-            guard = _guard_mark(proposal, reviewed.offered)
+            guard = _guard_mark(proposal, reviewed.taken_together)
             yield _quick_fix(client, f"accept all of {proposal.id}{guard}", "rolecall.proposal.accept", target)
             yield _quick_fix(client, f"reject all of {proposal.id}", "rolecall.proposal.reject", target)
 
