@@ -37,6 +37,7 @@ class TeamRun:
     model: ModelClient
     run_id: str = ""
     settings: Settings = field(default_factory=Settings)
+    bench: SharedBench = field(default_factory=lambda: SharedBench(OFF, OFF, 1.0))
     ask: AskDeveloper = answer_nothing
     messages: list[MessageRow] = field(default_factory=list[MessageRow])
     """Those that were told of, in order."""
@@ -57,8 +58,7 @@ class TeamRun:
         repository = Repository(Workspace(self.root), index.snapshot(), self.store, self.settings, {})
         index.close()
         roster = roster_of(our_roles(), planned_roles(self.pool))
-        bench = SharedBench(OFF, OFF, 1.0)
-        return Room(self.run_id, repository, roster, self.model, bench, lambda *_: None, self.ask)
+        return Room(self.run_id, repository, roster, self.model, self.bench, lambda *_: None, self.ask)
 
     @property
     def pool(self) -> Pool:

@@ -59,6 +59,8 @@ class Focus:
     """Empty where the developer named no file: then those are shown that the brief is most likely about."""
     symbol: str = ""
     """A dotted name within the file; empty for all of it."""
+    label: str = "the file to work on"
+    """What the file is told to be."""
     test_path: str = ""
     """The test file that is to be extended, where there is one."""
     style_path: str = ""
@@ -186,7 +188,7 @@ def _fence(text: str) -> str:
 def _focus_items(view: View, focus: Focus, budget_tokens: int) -> Iterator[ContextItem]:
     if not focus.path:
         return
-    whole = whole_file(view, focus.path, "the file to work on")
+    whole = whole_file(view, focus.path, focus.label)
     if whole.tokens <= budget_tokens * 0.7:
         yield whole
         return

@@ -106,6 +106,8 @@ class Work:
     """Whether a reply without edits will do where failing tests were shown."""
     draft: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The files as the edits so far have them; kept up by the loop, for whoever looks things up meanwhile."""
+    is_whole: Callable[[str], bool] = lambda reply: False
+    """Whether a reply without edits is a whole answer, whatever was asked: nothing has to change, and why."""
     begin_repair: Callable[[Attempt], tuple[ChatMessage, ...]] | None = None
     """A conversation of its own about the failing tests; ``None``: that with the role goes on."""
 
@@ -198,6 +200,7 @@ async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
     def read(path: str) -> str | None:
         return merged[path] if path in merged else work.read_text(path)
 
+    refused: set[Problem] = set()
     first_reply = reply = await talk.ask()
     for correction in range(MAX_CORRECTIONS + 1):
         steps = parse_edit_blocks(reply)
@@ -205,8 +208,13 @@ async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
         merged |= edited.files
         work.draft.update(merged)
         renames = joined_renames(renames, edited.renames)
-        if not edited.problems and (steps or merged != so_far.files or (so_far.files and work.is_answer(reply))):
+        is_answer = work.is_whole(reply) or (so_far.files and work.is_answer(reply))
+        if not edited.problems and (steps or merged != so_far.files or is_answer):
             break
+        if edited.problems and refused.issuperset(edited.problems):
+            talk.given_up += _left_out(edited.problems)
+            break
+        refused |= {problem for problem in edited.problems if problem.is_refusal}
         if correction == MAX_CORRECTIONS:
             talk.given_up += _left_out(edited.problems)
             break
@@ -238,7 +246,7 @@ def _checked(work: Work, edited: Edited) -> Edited:
         if reason := refusals.get(old) or refusals.get(new):
             refusals |= {old: reason, new: reason}
     allowed = {path: text for path, text in edited.files.items() if path not in refusals}
-    problems = tuple(Problem(path, reason) for path, reason in refusals.items())
+    problems = tuple(Problem(path, reason, is_refusal=True) for path, reason in refusals.items())
     renames = {old: new for old, new in edited.renames.items() if old in allowed}
     return Edited(allowed, edited.problems + problems, renames)
 

@@ -26,11 +26,23 @@ def describe_problems(problems: Sequence[Problem]) -> str:
     if not problems:
         return (
             "Your reply holds no edit block. Send the edits now, each as a FILE line followed by "
-            "<<<<<<< SEARCH, =======, >>>>>>> REPLACE."
+            "<<<<<<< SEARCH, =======, >>>>>>> REPLACE; or, where nothing has to change, a line `No change: why`."
         )
-    parts = ["Some edits could not be applied. Send these again, corrected, and no others; the rest is applied.\n"]
-    parts += [f"- {problem.path}: {problem.reason}" if problem.path else f"- {problem.reason}" for problem in problems]
-    return "\n".join(parts)
+    refused = [problem for problem in problems if problem.is_refusal]
+    misfits = [problem for problem in problems if not problem.is_refusal]
+    parts = ["These edits are not yours to make:\n", *map(_listed, refused), ""] if refused else []
+    if misfits:
+        asked = "Some edits could not be applied. Send these again, corrected, and no others; the rest is applied.\n"
+        return "\n".join([*parts, asked, *map(_listed, misfits)])
+    instead = (
+        "The rest is applied. Send the edits that take their place; where there are none, a line `No change: why`."
+    )
+    return "\n".join([*parts, instead])
+
+
+def _listed(problem: Problem) -> str:
+    is_named = problem.is_refusal or not problem.path
+    return f"- {problem.reason}" if is_named else f"- {problem.path}: {problem.reason}"
 
 
 def describe_syntax(errors: Sequence[str]) -> str:

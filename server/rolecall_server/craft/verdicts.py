@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from rolecall_server.craft.attempts import text_beside_edits
+from rolecall_server.craft.edit_blocks import parse_edit_blocks
 from rolecall_server.craft.test_text import function_of
 from rolecall_server.sandbox import TestOutcome
 
@@ -20,6 +22,11 @@ _ENVIRONMENT = re.compile(rf"^{_MARKUP}Environment:{_MARKUP}(?:\S+::)?(test\w*)(
 _TEST_NAME = re.compile(r"\btest\w*\b(?!\.py|/)")
 _MISSING_MODULE = re.compile(r"^(?:ModuleNotFoundError|ImportError): No module named '([\w.]+)'")
 _FRAME = re.compile(r"^(\S+\.py):\d+: ", re.MULTILINE)
+_NO_EDIT = re.compile(
+    r"^[\s>*_`-]*(?:Finding|No change|ANSWER\s+F\d+)[\s*_`]*:[\s*_`]*\S", re.MULTILINE | re.IGNORECASE
+)
+_ANY_FINDING = re.compile(r"^[ \t>*_`-]*Finding[\s*_`]*:[\s*_`]*\S.*$", re.MULTILINE | re.IGNORECASE)
+"""Begins what a role says of a test or of code that it may not change."""
 _UNREACHABLE = re.compile(
     r"\b(?:gaierror|ConnectionRefusedError|ConnectError|ConnectionError|NewConnectionError|URLError|NameResolutionError)\b"
     r"|Network is unreachable|Temporary failure in name resolution|Name or service not known"
@@ -40,6 +47,22 @@ class Suspicion:
     def shown_by(self, test: str) -> bool:
         """Whether it names *test*, which is a function's name as pytest joins it or a node id."""
         return _bare(test) in self.tests
+
+
+def is_answer(said: str) -> bool:
+    """Return whether a reply without an edit says all that there is to say: what is wrong, or why nothing changes."""
+    return _NO_EDIT.search(said) is not None and not parse_edit_blocks(said)
+
+
+def findings_in(said: str) -> tuple[str, ...]:
+    """Return the lines beside the edits of *said* that begin with ``Finding:``, each once."""
+    return tuple(dict.fromkeys(line.strip(" \t>*_`-") for line in _ANY_FINDING.findall(text_beside_edits(said))))
+
+
+def to_mend(failures: tuple[TestOutcome, ...], said: str) -> tuple[TestOutcome, ...]:
+    """Return those of *failures* that no finding in *said* names: a test that somebody else has to correct is named."""
+    named = {word for line in findings_in(said) for word in re.findall(r"\w+", line)}
+    return tuple(one for one in failures if function_of(one.test_id).rpartition("::")[2] not in named)
 
 
 def read_suspicions(said: str) -> tuple[Suspicion, ...]:

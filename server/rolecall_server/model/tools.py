@@ -11,7 +11,7 @@ from typing import Literal
 
 from pydantic import ValidationError
 
-from rolecall_server.errors import ReplyMalformed, RolecallError
+from rolecall_server.errors import FileRefused, ReplyMalformed, RolecallError
 from rolecall_server.model.client import NO_WISHES, ChatMessage, ModelClient, Reply, ToolCall, ToolSpec, Wishes
 from rolecall_server.model.plain_tools import in_words
 
@@ -173,7 +173,8 @@ class _Desk:
         except TimeoutError:
             return f"It was not done within {self.limits.tool_timeout_s:g} seconds.", True
         except RolecallError as error:
-            return str(error), True
+            # what follows on a file that is refused, such as to save or convert it, is for a developer to do
+            return error.what if isinstance(error, FileRefused) else str(error), True
         except Exception as error:  # a question of the model's is no reason to lose a run
             logger.exception("The tool %s failed", call.name)
             return f"It failed: {type(error).__name__}.", True

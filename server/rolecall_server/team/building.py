@@ -11,7 +11,9 @@ from pathlib import Path
 
 from rolecall_analysis import facts_of
 from rolecall_server.context import Focus
-from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Outcome, Work, work_out
+from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Work, work_out
+from rolecall_server.craft.verdicts import is_answer, to_mend
+from rolecall_server.errors import NoUsableEdit
 from rolecall_server.review.checks import check_changes
 from rolecall_server.sandbox import NotRun
 from rolecall_server.store.messages import Draft
@@ -35,11 +37,12 @@ _ROLES = Path(__file__).parent / "roles"
 _ENGINEER = _ROLES / "engineer.md"
 _TESTER = _ROLES / "requirement_tests.md"
 _ON_FAILURE = (
-    "They pass without your change. Correct your change; where a test contradicts the requirements, leave it and say "
-    "so in a sentence that begins with `Finding:`."
+    "They fail since your change. Correct it. Where a test contradicts the requirements, leave the test and write a "
+    "line `Finding: test_name: what it should expect, and by which requirement`; it is enough where nothing else is "
+    "wrong."
 )
 _COVERS = re.compile(
-    r"^[\s>*-]*COVERS\s*:\s*`?([^\s`:]+::[\w:.]+)`?\s+((?:R\d+[,\s]*)+)(?:\((basic|edge|large|failure)\))?\s*[:-]?\s*(.*)$",
+    r"^[\s>*_`-]*COVERS[\s*_`]*:[\s*_`]*([^\s`:]+::[\w:.]+)`?\s+((?:R\d+[,\s]*)+)(?:\((basic|edge|large|failure)\))?\s*[:-]?\s*(.*)$",
     re.MULTILINE,
 )
 _FOR_US = re.compile(r"[\s>*_`-]*(?:WIDEN|COVERS|ANSWER\s+F\d+)[\s*_`]*:")
@@ -65,10 +68,8 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...
         overheard.answer = partial(fence.reply_to, desk)
         work, widened = await _task_work(step, desk, task, fence), fence.widened
     checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft)
-    outcome = await work_out(checked, overheard, desk.report)
-    if outcome.interrupted is not None:
-        raise outcome.interrupted
-    edits = _edits_of(outcome, room, task.id, widened)
+    edits = await _edits_of(checked, overheard, desk, room, step)
+    edits = edits.model_copy(update={"widened": {path: why for path, why in widened.items() if path in edits.files}})
     return (as_draft("edits", edits.model_dump(mode="json"), step.subject),)
 
 
@@ -87,7 +88,7 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[D
     overheard = Overheard(looking_up(desk, desk.client))
     fence = Fence(room, pool, agenda, step, overheard)
     test_path, style_path = await asyncio.to_thread(_tests_to_show, desk, path, fence)
-    focus = Focus(path, test_path=test_path, style_path=style_path, brief=documents)
+    focus = Focus(path, test_path=test_path, style_path=style_path, brief=documents, label="what is to be tested")
     task = f"{documents}\n# What to do now\n\n{_tests_wanted(agenda)}"
     work = Work(
         opening=await open_conversation(_TESTER, desk, focus, task),
@@ -97,11 +98,9 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[D
         draft=desk.draft,
         before=lambda: None,
         on_failure="",
+        is_whole=is_answer,
     )
-    outcome = await work_out(work, overheard, desk.report)
-    if outcome.interrupted is not None:
-        raise outcome.interrupted
-    tests = _edits_of(outcome, room, "", {})
+    tests = await _edits_of(work, overheard, desk, room, step)
     before = {path: read_text_or_none(desk.workspace, path) for path in tests.files}
     plan = read_test_plan(overheard.said, tests.files, before, f"Tests of {step.sprint}")
     return (
@@ -120,7 +119,7 @@ def _tests_wanted(agenda: Agenda) -> str:
         wanted.append(
             f"Tests of yours in {', '.join(agenda.undone_tests)} were rejected, and are not in the files any more; the "
             "sprint review has the reasons, which hold where the design says otherwise. Write them again as the "
-            f"developer wants them{no_others}; what only they needed goes with them."
+            f"developer wants them{no_others}."
         )
     return " ".join(wanted)
 
@@ -144,7 +143,7 @@ def read_test_plan(
             title=test.rpartition("::")[2].replace("_", " ").removeprefix("test ") or test,
             kind=CaseKind(kind or "basic"),
             verifies=tuple(re.findall(r"R\d+", served)),
-            expects=expects.strip() or "that it passes",
+            expects=expects.strip(" *_`") or "that it passes",
             test=test,
         )
         for number, (test, (served, kind, expects)) in enumerate(found.items(), start=1)
@@ -178,6 +177,9 @@ async def _task_work(step: Step, desk: Desk, task: Task, fence: Fence) -> Work:
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
         moves_files=True,
+        to_mend=to_mend,
+        is_answer=is_answer,
+        is_whole=is_answer,
     )
 
 
@@ -219,7 +221,20 @@ def _turned_down(step: Step) -> tuple[str, ...]:
     return tuple(f"- {one.hunk}: {one.reason}" for review in reviews for one in review.rejected if one.reason)
 
 
-def _edits_of(outcome: Outcome, room: Room, task_id: str, widened: Mapping[str, str]) -> Edits:
+async def _edits_of(work: Work, overheard: Overheard, desk: Desk, room: Room, step: Step) -> Edits:
+    """Return the edits that *work* leads to; none, with the reason, where the role says that nothing has to change.
+
+    Raises:
+        RolecallError: nothing came of it.
+    """
+    try:
+        outcome = await work_out(work, overheard, desk.report)
+    except NoUsableEdit:
+        if not is_answer(overheard.replies[-1]):
+            raise
+        return Edits(rationale=prose_alone(overheard.replies[-1]))
+    if outcome.interrupted is not None:
+        raise outcome.interrupted
     attempt = outcome.attempt
     paths = {*attempt.files, *attempt.renames}
     return Edits(
@@ -227,8 +242,7 @@ def _edits_of(outcome: Outcome, room: Room, task_id: str, widened: Mapping[str, 
         renames=dict(attempt.renames),
         bases=fingerprints(room.repository.workspace, sorted(paths)),
         rationale="\n\n".join(part for part in (prose_alone(outcome.rationale), *outcome.problems) if part),
-        widened={path: why for path, why in widened.items() if path in attempt.files},
-        tasks=dict.fromkeys(attempt.files, (task_id,)) if task_id else {},
+        tasks=dict.fromkeys(attempt.files, (step.task_id,)) if step.task_id else {},
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,6 +14,7 @@ from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Attempt
 from rolecall_server.craft.edit_blocks import parse_edit_blocks
 from rolecall_server.craft.feedback import describe_failures, describe_findings
 from rolecall_server.craft.trial import breaks_the_run, evidence, new_failures
+from rolecall_server.craft.verdicts import findings_in, is_answer, to_mend
 from rolecall_server.errors import ReplyUnusable
 from rolecall_server.model import ChatMessage
 from rolecall_server.review.checks import check_changes
@@ -23,17 +24,19 @@ from rolecall_server.store.messages import Draft, MessageRow
 from rolecall_server.team.agenda import agenda_of
 from rolecall_server.team.building import prose_alone
 from rolecall_server.team.documents import (
+    Design,
     ExecutionReport,
     Finding,
     Kind,
     Outcome,
     Response,
     Review,
+    TaskList,
     TestOutcome,
 )
 from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.edits import Edits, desk_with, fingerprints, joined
-from rolecall_server.team.fence import Overheard
+from rolecall_server.team.fence import Overheard, files_of, read_wishes
 from rolecall_server.team.pool import Pool, as_draft, content_of
 from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
@@ -44,21 +47,20 @@ from rolecall_server.workspace import read_for_model, why_not_changed
 
 _ROLES = Path(__file__).parent / "roles"
 _REPAIR = (
-    "Correct the code. Tests belong to the QA Engineer, who wrote them from the requirements without seeing the code: "
-    "where one contradicts them, leave it and say so in a sentence that begins with `Finding:`."
+    "Correct the code. Where a test contradicts the requirements, leave the test as it is and write a line "
+    "`Finding: test_name: what it should expect, and by which requirement`; it is enough where nothing else is wrong."
 )
-_CORRECT = (
-    "The code was written by somebody else from the same requirements. Correct the tests that ask for something the "
-    "requirements do not say; leave those that are right as they are, failing, and say so in a sentence that begins "
-    "with `Finding:`."
-)
+_LEAVE_TESTS = "The QA Engineer wrote the tests from the requirements, without a look at the code: they are not yours."
+_CORRECT = "Do one of the two for each of the failing tests."
 _ANSWER = (
     "Answer each finding of the review in a line of its own, outside the edits: `ANSWER F1: fixed: how`, or "
-    "`ANSWER F1: declined: why`. A blocker is fixed. Send the edits for what you fix, and no others."
+    "`ANSWER F1: declined: why`. Decline a blocker only where it is mistaken. Send the edits for what you fix, and no "
+    "others; where you fix nothing, the lines are the whole answer."
 )
-_ANSWERED = re.compile(r"^[\s>*-]*ANSWER\s+(F\d+)\s*:\s*(fixed|declined)\b[\s:,.-]*(.*)$", re.MULTILINE | re.IGNORECASE)
-_FINDING = re.compile(r"[\s>*-]*Finding:\s*\S")
-"""Begins what a role says of a test or of code that it may not change."""
+_UNFIXED = "They fail since your fix. Correct it."
+_ANSWERED = re.compile(
+    r"^[\s>*_`-]*ANSWER\s+(F\d+)[\s*_`]*:[\s*_`]*(fixed|declined)\b[\s:,.*_`-]*(.*)$", re.MULTILINE | re.IGNORECASE
+)
 _DETAIL_CHARACTERS = 300
 
 
@@ -86,7 +88,8 @@ async def integrate(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
     repairs = 0
     documents = await asyncio.to_thread(tell, _documents_of(step), desk.workspace)
     if code and not _is_sound(whole.attempt):
-        whole, repairs = await _repaired(desk, whole, documents, has_tests=bool(tests))
+        reach = _reach(step, whole, tests[0].files if tests else ())
+        whole, repairs = await _repaired(desk, whole, documents, reach)
     if not whole.attempt.works and tests:
         whole, more = await _tests_corrected(desk, whole, documents, tests[0])
         repairs += more
@@ -118,11 +121,12 @@ async def answer_review(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]
     taken_back = ""
     if parse_edit_blocks(first.text):
         before = await _tried(desk, edits)
-        fixed = await _worked_out(desk, before, _Repair(opening, _may_change(desk, edits, tests=True), ""), overheard)
+        fixed = await _worked_out(desk, before, _Repair(opening, _reach(step, before, ()), _UNFIXED), overheard)
         taken_back = "" if fixed is not before else "The fix made tests fail and was taken back."
         answered = fixed.edits.model_copy(update={"evidence": _evidence(desk, fixed, 0)}) if not taken_back else edits
     said = {
-        number: (word.lower(), why.strip()) for number, word, why in _ANSWERED.findall(overheard.said or first.text)
+        number: (word.lower(), why.strip(" *_`"))
+        for number, word, why in _ANSWERED.findall(overheard.said or first.text)
     }
     replies = tuple(_answered(finding, said.get(finding.id), taken_back) for finding in findings)
     review = Review(title=f"What became of the review of {step.subject}", findings=replies)
@@ -176,32 +180,39 @@ def _is_sound(attempt: Attempt) -> bool:
 
 
 @dataclass(frozen=True)
+class _Reach:
+    """The files that may be changed while a change is repaired."""
+
+    known: frozenset[str]
+    """Those of the change, of the tasks and the design, and those that it breaks; another one needs a reason."""
+    others: Collection[str] = ()
+    """Those of somebody else."""
+    is_closed: bool = False
+    """Whether no reason opens another file."""
+
+
+@dataclass(frozen=True)
 class _Repair:
     """One conversation about a change as a whole."""
 
     opening: tuple[ChatMessage, ...]
-    refusal: Callable[[str], str | None]
+    reach: _Reach
     on_failure: str
 
 
-async def _repaired(desk: Desk, whole: _Whole, documents: str, *, has_tests: bool) -> tuple[_Whole, int]:
-    assert desk.client is not None
+async def _repaired(desk: Desk, whole: _Whole, documents: str, reach: _Reach) -> tuple[_Whole, int]:
     desk.report("repairing what fails", None)
-    told = _told(desk, whole, documents, _REPAIR)
-    opening = _opening("engineer.md", told, EDIT_FORMAT + FILE_OPERATIONS)
-    refusal = _may_change(desk, whole.edits, tests=not has_tests)
-    return await _kept(desk, whole, _Repair(opening, refusal, _REPAIR))
+    request = f"{_REPAIR} {_LEAVE_TESTS}" if reach.others else _REPAIR
+    opening = _opening("engineer.md", _told(desk, whole, documents, request), EDIT_FORMAT + FILE_OPERATIONS)
+    return await _kept(desk, whole, _Repair(opening, reach, request))
 
 
 async def _tests_corrected(desk: Desk, whole: _Whole, documents: str, tests: Edits) -> tuple[_Whole, int]:
     desk.report("correcting tests that fail", None)
     told = _told(desk, whole, documents, _CORRECT)
-    opening = _opening("requirement_tests.md", told, EDIT_FORMAT)
-
-    def refusal(path: str) -> str | None:
-        return None if path in tests.files else f"Only {', '.join(tests.files)} may be changed here."
-
-    return await _kept(desk, whole, _Repair(opening, refusal, _CORRECT))
+    opening = _opening("requirement_repair.md", told, EDIT_FORMAT)
+    reach = _Reach(frozenset(tests.files), is_closed=True)
+    return await _kept(desk, whole, _Repair(opening, reach, _CORRECT))
 
 
 async def _kept(desk: Desk, whole: _Whole, repair: _Repair) -> tuple[_Whole, int]:
@@ -211,14 +222,15 @@ async def _kept(desk: Desk, whole: _Whole, repair: _Repair) -> tuple[_Whole, int
     better = whole
     with suppress(ReplyUnusable):
         better = await _worked_out(desk, whole, repair, overheard)
-    return _with_findings(better, overheard.said), 1
+    failing = replace(better.attempt, failures=new_failures(better.before, better.attempt.run))
+    return _with_findings(replace(better, attempt=failing), overheard.said), 1
 
 
 def _with_findings(whole: _Whole, said: str) -> _Whole:
     """*whole*, whose rationale tells what a role found wrong and had no business to change."""
     before = whole.edits.rationale
-    found = [line.strip() for line in said.splitlines() if _FINDING.match(line) and line.strip() not in before]
-    rationale = "\n\n".join(part for part in (before, *dict.fromkeys(found)) if part)
+    found = [line for line in findings_in(said) if line not in before]
+    rationale = "\n\n".join(part for part in (before, *found) if part)
     return replace(whole, edits=whole.edits.model_copy(update={"rationale": rationale}))
 
 
@@ -234,12 +246,15 @@ async def _worked_out(desk: Desk, whole: _Whole, repair: _Repair, client: Overhe
     work = Work(
         opening=repair.opening,
         read_text=lambda path: read_for_model(laid.workspace, path),
-        refusal=repair.refusal,
+        refusal=lambda path: _refusal(desk, repair.reach, path, client.said),
         try_out=try_out,
         before=lambda: trials.before,
         on_failure=repair.on_failure,
         check=lambda files: check_changes(desk.snapshot, {**whole.edits.files, **files}),
         moves_files=True,
+        to_mend=to_mend,
+        is_answer=is_answer,
+        is_whole=is_answer,
     )
     outcome = await work_out(work, client, desk.report)
     if outcome.interrupted is not None:
@@ -248,11 +263,13 @@ async def _worked_out(desk: Desk, whole: _Whole, repair: _Repair, client: Overhe
     if attempt.rank()[:4] < whole.attempt.rank()[:4]:
         return whole
     paths = {*attempt.files, *attempt.renames}
+    wishes = read_wishes(client.said)
     change = Edits(
         files=attempt.files,
         renames=attempt.renames,
         bases=fingerprints(desk.workspace, sorted(paths)),
         tasks={path: _tasks_near(whole.edits, path) for path in attempt.files},
+        widened={path: wishes[path] for path in attempt.files.keys() - repair.reach.known if path in wishes},
         rationale=prose_alone(outcome.rationale),
     )
     return replace(whole, edits=joined([whole.edits, change]), attempt=attempt, before=trials.before)
@@ -266,13 +283,14 @@ def _tasks_near(edits: Edits, path: str) -> tuple[str, ...]:
 def _told(desk: Desk, whole: _Whole, documents: str, request: str) -> str:
     attempt = whole.attempt
     broken = describe_findings(attempt.certain_findings) if attempt.certain_findings else ""
-    failing = (
-        describe_failures(attempt.run, new_failures(whole.before, attempt.run), request) if not attempt.works else ""
-    )
+    failing = describe_failures(attempt.run, new_failures(whole.before, attempt.run), "") if not attempt.works else ""
+    found = "\n".join(f"- {line}" for line in findings_in(whole.edits.rationale))
     parts = [
         documents,
         f"# The change so far; the files are as it leaves them\n\n{diff_of(whole.edits, desk.workspace)}",
-        f"# What is wrong\n\n{chr(10).join(part for part in (failing, broken) if part)}",
+        f"# What is wrong\n\n{chr(10).join(part for part in (failing, broken) if part)}\n",
+        f"# What others say of it\n\n{found}\n" if found else "",
+        f"# What to do now\n\n{request}",
     ]
     return "\n".join(part for part in parts if part)
 
@@ -282,17 +300,28 @@ def _opening(profile: str, told: str, edit_format: str) -> tuple[ChatMessage, ..
     return ChatMessage("system", f"{system}\n# How to answer\n\n{edit_format}"), ChatMessage("user", told)
 
 
-def _may_change(desk: Desk, edits: Edits, *, tests: bool) -> Callable[[str], str | None]:
-    """The refusal of files that the change does not touch, and of tests where they are somebody else's."""
+def _reach(step: Step, whole: _Whole, others: Collection[str]) -> _Reach:
+    """The files that the Engineer may change in a sprint's change, *others* left aside."""
+    design, tasks = step.message(Kind.DESIGN), step.message(Kind.TASK_LIST)
+    named = {path for task in content_of(tasks, TaskList).tasks for path in task.files} if tasks else set[str]()
+    named |= {*files_of(content_of(design, Design))} if design else set()
+    broken = {place.path for finding in whole.attempt.findings for place in finding.places}
+    broken |= {finding.path for finding in whole.attempt.findings}
+    return _Reach(frozenset((*whole.edits.files, *named, *broken)), others)
 
-    def refusal(path: str) -> str | None:
-        if path not in edits.files:
-            return f"{path} is not part of the change; only {', '.join(edits.files)} may be changed now."
-        if not tests and is_test_path(path):
-            return f"{path} holds tests, which the QA Engineer wrote from the requirements. Leave it as it is."
-        return why_not_changed(desk.workspace, path)
 
-    return refusal
+def _refusal(desk: Desk, reach: _Reach, path: str, said: str) -> str | None:
+    """Why *path* may not be changed by who *said* that, or ``None``."""
+    if path in reach.others:
+        return f"{path} holds tests, which the QA Engineer wrote from the requirements. Leave it as it is."
+    if path not in reach.known and reach.is_closed:
+        return f"Only {', '.join(sorted(reach.known))} may be changed here. Leave {path} as it is."
+    if path not in reach.known and path not in read_wishes(said):
+        return (
+            f"{path} is not part of the change. Do without it; or, where it cannot be done so, write a line "
+            f"`WIDEN: {path}: why` and send the edit again."
+        )
+    return why_not_changed(desk.workspace, path)
 
 
 def _documents_of(step: Step) -> list[MessageRow]:

@@ -15,7 +15,7 @@ from rolecall_server.team.calibration import Fit
 from rolecall_server.team.looking_up import with_limits
 from rolecall_server.team.request import Desk
 
-_REJECTED = "# What the developer turned down before\n\nDo not propose the like again.\n\n"
+_REJECTED = "# What the developer turned down before\n\nDo not propose it again as it was.\n\n"
 
 
 _SHARE_WHEN_TOO_LONG = 0.5
@@ -53,7 +53,7 @@ def _opening(desk: Desk, focus: Focus, system: str, task: str, share: float) -> 
     parts = [
         f"# The repository, as far as it concerns you\n\n{shown}" if shown else "",
         rejections,
-        f"# Your task\n\n{task}",
+        task if task.startswith("# ") else f"# Your task\n\n{task}",
     ]
     opening = (ChatMessage("system", system), ChatMessage("user", "\n".join(part for part in parts if part)))
     desk.record(packed, opening)

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from rolecall_server.errors import HunkStale
+from rolecall_server.errors import HunkStale, NoUsableEdit
 from rolecall_server.review.changes import changes_of
 from rolecall_server.review.dependents import link_hunks
 from rolecall_server.review.evidence import Evidence
@@ -17,6 +17,7 @@ from rolecall_server.store import Store
 from rolecall_server.store.messages import Draft, MessageRow, messages_of
 from rolecall_server.team.agenda import Agenda, agenda_of
 from rolecall_server.team.documents import HunkDecision, Kind, SprintReview, TestPlan
+from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.edits import Edits, moved_files
 from rolecall_server.team.pool import TEAM, Pool, as_draft, body_of, content_of, publish
 from rolecall_server.team.rejections import decided_by_developer
@@ -36,6 +37,11 @@ async def propose(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
     answered = step.message("answered") or step.message("change")
     assert answered is not None
     edits = content_of(answered, Edits)
+    if not edits.files:
+        raise NoUsableEdit(
+            f"Nothing changes in {step.sprint}: {one_line(edits.rationale) or 'no role gave an edit.'}",
+            "Say in the brief or in the task list what is missing, or leave it at that.",
+        )
     repository = room.repository
     if moved := moved_files(edits, repository.workspace):
         raise HunkStale(

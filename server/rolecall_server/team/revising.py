@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import Work
+from rolecall_server.craft.verdicts import is_answer
 from rolecall_server.review.anchor import path_now
 from rolecall_server.review.proposal import HunkState, Proposal
 from rolecall_server.review.rendering import hunk_diff, hunk_header
@@ -18,7 +19,7 @@ from rolecall_server.team.trials import Trials
 from rolecall_server.workspace import file_exists, read_for_model, why_not_changed
 
 _ROLES = Path(__file__).parent / "roles"
-_ON_FAILURE = "They pass without your change. Correct your change, in the same file."
+_ON_FAILURE = "They fail since your change. Correct it, in the same file."
 _AGAIN = re.compile(r", p\d+/h\d+ again$")
 
 
@@ -63,6 +64,7 @@ async def revise(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         try_out=trials.of_change,
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
+        is_whole=is_answer,
     )
     return work, trials
 
@@ -90,7 +92,7 @@ def _task(request: RunRequest, revision: Revision) -> str:
     proposed = f"You proposed this for {revision.path}, whose text may have been another then:"
     limits = (
         f"Change {revision.path} only, as it is now, and only what this one change is about: everything else that was "
-        "proposed is decided on by itself. If what it was for is there already, send no edit and say so."
+        "proposed is decided on by itself. If what it was for is there already, send no edit, but `No change: why`."
     )
     parts = [
         f"Make one change anew. It belongs to: {revision.title}.",

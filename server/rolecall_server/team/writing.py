@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from rolecall_analysis import is_test_path
-from rolecall_server.context import ContextPack, Focus, pack, pack_rules, render
+from rolecall_server.context import ContextPack, Focus, named_files, pack, pack_rules, render
 from rolecall_server.errors import DocumentUnusable
 from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.model.structured import Answer, ask_for
@@ -71,7 +71,7 @@ async def write_document(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...
     answer = await ask_for(client, messages, content_type, without=without)
     content = answer.value
     document = Document(id="new", author=step.role.title, content=content)
-    if problems := await asyncio.to_thread(problems_of, document, pool, desk):
+    if problems := await asyncio.to_thread(problems_of, document, pool, _with_the_change(step, desk)):
         desk.report("correcting what does not hold", None)
         content = (await _again(desk, answer, content_type, problems, step)).value
     if unusable := why_unusable(content):
@@ -174,7 +174,8 @@ def _packed(step: Step, desk: Desk, budget_tokens: int, *, sees_files: bool) -> 
     )
     designs = step.writes[0][0] == Kind.DESIGN
     also = front_pages(desk.snapshot, desk.workspace, path) if designs else {}
-    focus = with_rules(Focus(path, brief=words, also=also), desk)
+    named = named_files(desk.workspace, brief_text(brief)) if sees_files and brief else ()
+    focus = with_rules(Focus(path, brief=words, also=also, named=named), desk)
     return (pack if sees_files else pack_rules)(desk.view, focus, max(budget_tokens, 500))
 
 

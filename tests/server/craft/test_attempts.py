@@ -206,7 +206,7 @@ async def test_a_file_the_role_may_not_change_is_refused_with_the_reason() -> No
     model.replies = [model.replies[0], block(NEW, check_file(a=True), check_file(a=True, b=True))]
     outcome = await outcome_of(model, job)
     assert outcome.attempt.files == {NEW: check_file(a=True, b=True)}
-    assert "- notes.md: Leave notes.md alone." in model.last_words[1]
+    assert "- Leave notes.md alone." in model.last_words[1]
 
 
 async def test_a_model_that_gives_no_edit_is_asked_again_and_then_it_is_an_error_with_its_words() -> None:

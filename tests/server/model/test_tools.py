@@ -39,7 +39,7 @@ class Where(BaseModel):
 
 async def read(where: Where) -> str:
     if where.path == "secret":
-        raise FileRefused("secret is ignored.", "Leave it.")
+        raise FileRefused("secret is ignored.", "Take it out of .gitignore first.")
     if where.path == "bug":
         raise KeyError(where.path)
     if where.path == "slow":
@@ -81,7 +81,7 @@ async def test_the_model_gets_what_it_asks_for_and_then_answers() -> None:
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ({"path": "secret"}, "secret is ignored. Leave it."),
+        ({"path": "secret"}, "secret is ignored."),
         ({"path": "bug"}, "It failed: KeyError."),
         ({"path": "slow"}, "It was not done within 0.2 seconds."),
         ({"line": 3}, "The arguments are wrong: path: Field required"),

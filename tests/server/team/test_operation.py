@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rolecall_analysis.retrieval import Corpus
+from rolecall_server.craft.verdicts import is_answer
 from rolecall_server.errors import ConnectionFailed, DocumentUnusable, NoUsableEdit
 from rolecall_server.model import NO_WISHES, ChatMessage, Parameters, Reply, Wishes
 from rolecall_server.review.proposal import HunkState
@@ -373,6 +374,86 @@ async def test_tests_that_were_there_before_are_not_part_of_the_plan(tmp_path: P
     assert [case.test for case in content_of(message, TestPlan).cases] == [
         "tests/test_price.py::test_total_takes_a_tax"
     ]
+
+
+# Answers without an edit
+
+
+async def test_a_refused_edit_is_told_of_once(tmp_path: Path) -> None:
+    model = TeamModel(shop_speeches(Engineer_T1=[f"{TAX}\n{RECEIPT}", RECEIPT]))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    assert (await run.go_on()).errors == ()
+    assert model.asked.count("Engineer T1") == 2
+    talks = [talk for who, talk in zip(model.asked, model.conversations, strict=True) if who == "Engineer T1"]
+    assert talks[-1][-1].text == (
+        "These edits are not yours to make:\n\n"
+        "- shop/receipt.py belongs to T2, which may be at work on it. Leave it out.\n\n"
+        "The rest is applied. Send the edits that take their place; where there are none, a line `No change: why`."
+    )
+
+
+async def test_a_task_for_which_nothing_has_to_change_is_answered_with_the_reason(tmp_path: Path) -> None:
+    model = TeamModel(shop_speeches(Engineer_T2="`No change: T1 prints it already.`"))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    ended = await run.go_on()
+    assert ended.errors == ()
+    assert model.asked.count("Engineer T2") == 1
+    assert "No change: T1 prints it already." in load_proposal(run.store, ended.proposal_id).proposal.rationale
+
+
+async def test_a_sprint_of_which_nothing_can_be_tested_goes_without_tests(tmp_path: Path) -> None:
+    model = TeamModel(shop_speeches(QA_Engineer="No change: only the README changes."))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    assert (await run.go_on()).errors == ()
+    assert model.asked.count("QA Engineer") == 1
+
+
+async def test_a_sprint_in_which_nothing_changes_says_so(tmp_path: Path) -> None:
+    model = TeamModel(shop_speeches(Engineer_T1="No change: it does.", Engineer_T2="No change: it is there."))
+    run = team_run(tmp_path, model).begin(BRIEF, ALONE)
+    ended = await run.go_on()
+    assert isinstance(ended.error, NoUsableEdit)
+    assert ended.error.what == "Nothing changes in S1: No change: it does. No change: it is there."
+
+
+BROKEN = TAX.replace("items, tax=0", "items, tax")
+"""Leaves the call in shop/cart.py without its tax."""
+
+
+async def test_a_finding_alone_ends_a_repair(tmp_path: Path) -> None:
+    finding = "Finding: test_total_of_nothing: it has to name a tax by R1."
+    model = TeamModel(shop_speeches(Engineer_T1=[BROKEN, finding], Engineer_repair=finding))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    ended = await run.go_on()
+    assert (model.asked.count("Engineer T1"), model.asked.count("Engineer repair")) == (2, 1)
+    assert load_proposal(run.store, ended.proposal_id).proposal.rationale.count(finding) == 1
+
+
+async def test_a_repair_may_change_the_file_that_the_change_breaks(tmp_path: Path) -> None:
+    cart = block("shop/cart.py", "    return total(cart)\n", "    return total(cart, 0)\n")
+    line = '    return f"total: {total(items)}"\n'
+    test = block("tests/test_price.py", "    assert total([]) == 0\n", "    assert total([], 0) == 0\n")
+    every = "\n".join((cart, test, block("shop/receipt.py", line, line.replace("(items)", "(items, 0)"))))
+    model = TeamModel(shop_speeches(Engineer_T1=[BROKEN, "No change: cart.py is not mine."], Engineer_repair=every))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    ended = await run.go_on()
+    assert model.asked.count("Engineer repair") == 1
+    assert load_proposal(run.store, ended.proposal_id).proposal.change_of("shop/cart.py") is not None
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Finding: test_tax: it should be 150 by R1.",
+        "I looked at it.\n\n- **Finding:** test_tax: it should be 150.",
+        "ANSWER F1: declined: it may be.",
+        "`No change: T1 did it.`",
+    ],
+)
+def test_a_reply_that_says_why_there_is_no_edit_is_an_answer(reply: str) -> None:
+    assert is_answer(reply)
+    assert not is_answer(f"{reply}\n\n{TAX}"), "edits are to be made"
+    assert not is_answer("I would change total so that it takes a tax.")
 
 
 # Questions

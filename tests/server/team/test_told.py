@@ -1,18 +1,25 @@
-"""What each role of the team is told beside the documents it reads, and what it is not."""
+"""What each role of the team is told: whole, so that a change of any word is seen; and what it is not told.
+
+``pytest tests/server/team --inline-snapshot=fix`` writes the files anew.
+"""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import external_file
 
+from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
 from rolecall_server.settings import Settings
+from rolecall_server.team.edits import SharedBench
 from support.edits import block
 from support.shop_team import BRIEF, DESIGN, RECEIPT, REQUIREMENTS, TAX, shop_speeches
 from support.team_model import TeamModel, fenced
-from support.team_run import TeamRun, team_run
+from support.team_run import OFF, TeamRun, play, team_run
 
 WITHOUT_TESTER = ["product_manager", "architect", "project_manager", "engineer", "reviewer"]
 RULED = Settings.model_validate({"context": {"houseRules": "always"}})
@@ -28,6 +35,59 @@ async def told(run: TeamRun, who: str) -> str:
 
 def schema_in(text: str) -> dict[str, Any]:
     return json.loads(text[text.index('{"$defs"') :])
+
+
+class Failing(SharedBench):
+    """A bench on which the tests of the tax fail, and others pass."""
+
+    async def run(
+        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str]
+    ) -> TestRun | NotRun:
+        bad = TestOutcome(
+            "tests/test_tax.py::test_tax_is_added",
+            "failed",
+            message="assert 100 == 150",
+            detail="E   assert 100 == 150",
+        )
+        good = TestOutcome("tests/test_price.py::test_total_of_nothing", "passed")
+        return TestRun("ran", outcomes=(good, bad) if "tests/test_tax.py" in files else (good,))
+
+
+@pytest.fixture(scope="module")
+def whole_run(tmp_path_factory: pytest.TempPathFactory) -> TeamModel:
+    """A run in which every role has to say something, repairs and answers included."""
+    blocker = {
+        "id": "F1", "title": "Below 0.", "severity": "blocker", "rests_on": "R1",
+        "file": "shop/price.py", "first_line": 4, "last_line": 4,
+    }  # fmt: skip
+    model = TeamModel(
+        shop_speeches(
+            Engineer_repair="Finding: test_tax_is_added: it should expect 100 by R1.",
+            QA_Engineer_repair="Finding: test_tax_is_added: the tax is not added, it should be by R1.",
+            Reviewer=fenced({"title": "One", "findings": [blocker]}),
+            Engineer_answer="ANSWER F1: declined: it may be.",
+        )
+    )
+    run = team_run(tmp_path_factory.mktemp("told"), model, bench=Failing(OFF, OFF, 1.0)).begin(BRIEF)
+    (run.root / "README.md").write_text("# Shop\n")
+    assert play(run).errors == ()
+    return model
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        *("Product Manager", "Architect", "Project Manager", "Engineer T1", "QA Engineer", "Engineer repair"),
+        *("QA Engineer repair", "Reviewer", "Engineer answer"),
+    ],
+)
+def test_what_each_role_reads(whole_run: TeamModel, who: str) -> None:
+    said = whole_run.told(who).partition("of this JSON schema:")[0].rstrip() + "\n"
+    assert said == external_file(f"prompts/team_{who.lower().replace(' ', '_')}.txt")
+
+
+def test_nobody_is_asked_twice_where_everybody_answers(whole_run: TeamModel) -> None:
+    assert all(whole_run.asked.count(who) == 1 for who in whole_run.asked)
 
 
 async def test_the_architect_sees_what_the_repository_says_of_itself_to_others(tmp_path: Path) -> None:

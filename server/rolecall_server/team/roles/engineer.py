@@ -9,6 +9,7 @@ from rolecall_analysis import is_test_path
 from rolecall_analysis.retrieval import Corpus, Query, rank
 from rolecall_server.context import Focus, named_files
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Work
+from rolecall_server.craft.verdicts import is_answer
 from rolecall_server.errors import BriefMissing, FileRefused
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
@@ -19,8 +20,8 @@ from rolecall_server.workspace import file_exists, read_for_model, why_not_chang
 _MAX_RANKED = 5
 _PROFILE = Path(__file__).with_suffix(".md")
 _ON_FAILURE = (
-    "They pass without your change. Correct your change; change a test only where the brief asks for behaviour that "
-    "it contradicts."
+    "They fail since your change. Correct it; change a test that was there before only where the brief asks for "
+    "behaviour that it contradicts."
 )
 
 
@@ -47,6 +48,7 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
         moves_files=True,
+        is_whole=is_answer,
     )
     return work, trials
 
