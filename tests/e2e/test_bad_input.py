@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 from lsprotocol import types
 
-from rolecall_server.store import open_store
 from support.chat_server import ChatServer, Script, Turn, breaks_off, fails, says
 from support.editor import Editor, editing, until, value_of
 from support.edits import block
 from support.patience import PATIENCE_S
+from support.stores import open_store
 from support.workspaces import FILES, GOOD_TESTS, contents, environment, write_workspace
 
 ADD_NOTHING = block("shop/price.py", "    return sum(items)\n", "    return sum(items, 0)\n")

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from rolecall_server.store import open_store
 from support.chat_server import ChatServer
 from support.edits import block
 from support.frames import FrameClient, connected
+from support.stores import open_store
 from support.workspaces import contents, environment, write_workspace
 
 REPLY = block("shop/price.py", "    return sum(items)\n", "    return sum(items, 0)\n")

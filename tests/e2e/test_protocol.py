@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from rolecall_server.store import open_store
 from support.chat_server import ChatServer, hangs
 from support.edits import block
 from support.frames import FrameClient, connected
+from support.stores import open_store
 from support.workspaces import FILES, environment, write_workspace
 
 ADD_NOTHING = block("shop/price.py", "    return sum(items)\n", "    return sum(items, 0)\n")

@@ -13,8 +13,9 @@ from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.landings import fingerprint, hunks_in_text, n_standing
 from rolecall_server.review.proposal import Proposal
 from rolecall_server.review.shelf import Reviewed, load_proposal, save_proposal
-from rolecall_server.store import LandingRow, Store, open_store
+from rolecall_server.store import LandingRow, Store
 from rolecall_server.workspace import Workspace
+from support.stores import open_store
 
 NO_RENAMES: Mapping[str, str] = MappingProxyType({})
 

@@ -12,7 +12,7 @@ from rolecall_analysis import Index
 from rolecall_server.model import ModelClient
 from rolecall_server.sandbox import NotRun
 from rolecall_server.settings import Settings
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from rolecall_server.store.messages import MessageRow
 from rolecall_server.team.control import Control
 from rolecall_server.team.declared import our_roles, roster_of
@@ -23,6 +23,7 @@ from rolecall_server.team.pool import Pool, load_pool
 from rolecall_server.team.room import AskDeveloper, Room, answer_nothing
 from rolecall_server.team.run import Repository
 from rolecall_server.workspace import Workspace
+from support.stores import open_store
 from support.workspaces import write_workspace
 
 OFF = NotRun("nothing is run here")

@@ -9,11 +9,10 @@ import os
 from rich.console import Console
 
 from rolecall_server.cli.boundary import exit_code_of
-from rolecall_server.cli.repository import find_workspace
+from rolecall_server.cli.repository import find_workspace, open_until_the_end
 from rolecall_server.cli.screen import next_step, print_json, say_prose
 from rolecall_server.errors import NoModelConfigured, StoreUnavailable
 from rolecall_server.settings import read_settings
-from rolecall_server.store import open_store, store_path
 from rolecall_server.team.checkup import Checked, Circumstances, check_everything, must_fix
 
 _MARKS = {"fine": ("ok", "green"), "limited": ("!", "yellow"), "broken": ("fix", "bold red")}
@@ -30,7 +29,7 @@ def _examine(arguments: argparse.Namespace) -> int:
     settings, problems = read_settings(arguments.settings, os.environ)
     told = [Checked("settings", "broken", problem) for problem in problems]
     try:
-        store = open_store(store_path())
+        store = open_until_the_end()
     except StoreUnavailable as error:
         store = None
         told.append(Checked("store", "broken", error.what, error.next_step))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 from functools import partial
 from pathlib import Path
 
@@ -49,8 +50,19 @@ def open_user_store() -> Store:
     Raises:
         StoreUnavailable: it cannot be opened.
     """
-    store = open_store(store_path())
+    store = open_until_the_end()
     mark_interrupted_runs(store)
+    return store
+
+
+def open_until_the_end() -> Store:
+    """Return the user's store as it is; it is closed when the process, which is there for one command, ends.
+
+    Raises:
+        StoreUnavailable: it cannot be opened.
+    """
+    store = open_store(store_path())
+    atexit.register(store.close)
     return store
 
 

@@ -16,8 +16,9 @@ import pytest
 
 from rolecall_server.review.proposal import HunkState, Proposal
 from rolecall_server.review.shelf import load_proposal
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from support.real_session import RealSession, impatient_server, propose, real_session
+from support.stores import open_store
 from support.traced import fresh
 from support.traced_editor import Habits, Message, TracedEditor
 from support.workspaces import environment

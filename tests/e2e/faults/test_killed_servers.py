@@ -14,9 +14,10 @@ from pathlib import Path
 
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState, Proposal
 from rolecall_server.review.shelf import OFFERED, load_proposal
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from support.frames import SERVER
 from support.real_session import RealSession, propose, real_session
+from support.stores import open_store
 from support.traced import fresh
 from support.traced_editor import Habits, TracedEditor
 from support.workspaces import environment

@@ -16,9 +16,10 @@ from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.review.proposal import HunkState, Proposal
 from rolecall_server.review.shelf import Reviewed, load_proposal, save_proposal
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from rolecall_server.store.landings import add_landings
 from rolecall_server.workspace import TextFile, Workspace
+from support.stores import open_store
 
 
 @pytest.fixture

@@ -13,9 +13,10 @@ from rolecall_server.cli.disk import take_back, write_accepted
 from rolecall_server.cli.undo import plan_undo
 from rolecall_server.errors import HunkStale
 from rolecall_server.review.shelf import load_proposal
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from rolecall_server.workspace import Workspace, split_lines
 from support.proposals import propose
+from support.stores import open_store
 from support.workspaces import contents
 
 FILES = {

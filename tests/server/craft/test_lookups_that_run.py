@@ -19,7 +19,6 @@ from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, Reply, ToolCall, estimate_tokens, use_tools
 from rolecall_server.sandbox import NotRun
 from rolecall_server.settings import Settings
-from rolecall_server.store import open_store
 from rolecall_server.team.calls import StoredCalls
 from rolecall_server.team.edits import SharedBench
 from rolecall_server.team.looking_up import looking_up, with_limits
@@ -28,6 +27,7 @@ from rolecall_server.team.run import Repository, open_bench
 from rolecall_server.workspace import Workspace
 from support.edits import block
 from support.scripted_model import ScriptedModel
+from support.stores import open_store
 from support.workspaces import FILES, contents, environment, write_workspace
 
 PRICE = "shop/price.py"

@@ -21,7 +21,7 @@ from rolecall_server.lsp.folders import (
     latest_snapshot,
 )
 from rolecall_server.lsp.session import Folder, Session
-from rolecall_server.store import open_store
+from support.stores import open_store
 from support.trees import write_modules
 
 LARGE = "".join(f"def f{number}(): ...\n" for number in range(5_000))

@@ -26,9 +26,10 @@ from rolecall_server.model.local import LocalModel, LocalService
 from rolecall_server.model.openai_chat import OpenAIChat
 from rolecall_server.model.trying import try_abilities
 from rolecall_server.settings import ModelSettings, Settings, read_settings
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from support.chat_server import ChatServer, Speech, fails, says
 from support.scripted_model import ScriptedModel
+from support.stores import open_store
 
 NOBODY: Mapping[str, str] = {}
 KEY = {"OPENAI_API_KEY": "sk-1"}

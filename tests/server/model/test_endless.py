@@ -18,10 +18,10 @@ from rolecall_server.model.endpoint import Endpoint
 from rolecall_server.model.openai_chat import OpenAIChat
 from rolecall_server.model.repetition import RepetitionWatch
 from rolecall_server.settings import BudgetSettings
-from rolecall_server.store import open_store
 from rolecall_server.team.calls import StoredCalls
 from support.chat_server import ChatServer, floods, pings, says
 from support.scripted_model import ScriptedModel
+from support.stores import open_store
 
 QUESTION = [ChatMessage("user", "Well?")]
 REMOTE = Endpoint("https://models.example/v1")

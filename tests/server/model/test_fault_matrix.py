@@ -19,9 +19,10 @@ from rolecall_server.model import ChatMessage
 from rolecall_server.model.endpoint import Endpoint
 from rolecall_server.model.openai_chat import OpenAIChat
 from rolecall_server.settings import BudgetSettings
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from rolecall_server.team.calls import StoredCalls
 from support.chat_server import ChatServer
+from support.stores import open_store
 from support.workspaces import contents, write_workspace
 
 from .test_faults import FAULTS, Fault

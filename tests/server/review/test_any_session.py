@@ -31,9 +31,10 @@ from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
 from rolecall_server.review.shelf import Reviewed, load_proposal, save_proposal
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from rolecall_server.workspace import TextFile, sha256
 from support.local_server import HastyLoop, LocalServer
+from support.stores import open_store
 from support.traced import Key, Traced, content, edited_lines, fresh, joined, line_spans
 from support.traced_editor import BOM, Habits, Landed, TracedEditor
 

@@ -19,8 +19,9 @@ from rolecall_server.review.shelf import (
     save_proposal,
 )
 from rolecall_server.review.trace import Traces
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from rolecall_server.workspace import TextFile
+from support.stores import open_store
 
 
 @pytest.fixture

@@ -16,8 +16,9 @@ from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.review.proposal import FileChange, HunkState, Proposal
 from rolecall_server.review.shelf import decide, edit_hunk, load_proposal, save_proposal
 from rolecall_server.review.trace import Traces, describe_trace, summarise_trace, trace_lines, traces_of
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from rolecall_server.workspace import TextFile, split_lines
+from support.stores import open_store
 
 BASE = "def total(items):\n    return sum(items)\n"
 TAX = "\n\ndef tax(price):\n    rate = 0.2\n    return (\n        price * rate\n    )\n"

@@ -13,10 +13,11 @@ from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.review.landings import fingerprint
 from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
 from rolecall_server.review.shelf import decide, load_proposal, save_proposal, take_over
-from rolecall_server.store import LandingRow, Store, open_store
+from rolecall_server.store import LandingRow, Store
 from rolecall_server.store.landings import add_landings
 from rolecall_server.workspace import BOM, TextFile, sha256
 from support.proposals import hunks_standing
+from support.stores import open_store
 
 BASE = "".join(f"line {n}\n" for n in range(12))
 PROPOSED = BASE.replace("line 3\n", "proposed\n").replace("line 9\n", "line 9\nadded\n")

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.errors import NotFound, StoreUnavailable
-from rolecall_server.store import Caps, RunRow, Store, open_store
+from rolecall_server.store import Caps, RunRow, Store
+from support.stores import open_store
 
 ROOT = Path("/repository")
 WRITER = """

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rolecall_server.store import Asking, Caps, Store, open_store
+from rolecall_server.store import Asking, Caps, Store
 from rolecall_server.store.usage import GROUPINGS, ratios, today_s, usage
+from support.stores import open_store
 
 ROOTS = (Path("/one"), Path("/other"))
 CALLS = st.lists(

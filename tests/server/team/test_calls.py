@@ -17,11 +17,12 @@ from rolecall_server.errors import BudgetSpent, KeyRefused, ReplyCut
 from rolecall_server.lsp.stdio import CoveringFormatter
 from rolecall_server.model import NO_WISHES, ChatMessage, Reply, ToolCall, ToolLimits, ToolSpec, Wishes, use_tools
 from rolecall_server.settings import BudgetSettings
-from rolecall_server.store import Spent, open_store
+from rolecall_server.store import Spent
 from rolecall_server.team.calls import AskForMore, StoredCalls, stop_there
 from rolecall_server.team.prices import Prices
 from support.scripted_model import ScriptedModel
 from support.secrets import FORMS, PLACES, made, placed, telling_part
+from support.stores import open_store
 
 SECRET = "ghp_" + "a1B2" * 9
 

@@ -14,9 +14,9 @@ import pytest
 from rolecall_server.model.endpoint import Endpoint
 from rolecall_server.model.local import LocalModel, LocalService
 from rolecall_server.settings import read_settings
-from rolecall_server.store import open_store
 from rolecall_server.team.checkup import Checked, Circumstances, check_everything, check_model, must_fix
 from support.chat_server import ChatServer, fails, says
+from support.stores import open_store
 from support.workspaces import environment, write_workspace
 
 

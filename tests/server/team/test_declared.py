@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.errors import FileRefused
-from rolecall_server.store import open_store
 from rolecall_server.team.declared import (
     Verb,
     confirm_roles,
@@ -18,6 +17,7 @@ from rolecall_server.team.declared import (
     roster_of,
 )
 from rolecall_server.workspace import Workspace
+from support.stores import open_store
 from support.workspaces import write_workspace
 
 WRITES_REVIEWS = 'title = "Security"\ngoal = "No holes."\n[[duty]]\ndoes = "write"\nwatches = ["change"]\n'

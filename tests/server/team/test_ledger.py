@@ -15,8 +15,9 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invaria
 from rolecall_server.errors import BudgetSpent, ReplyCut
 from rolecall_server.model import NO_WISHES, ChatMessage, Reply, Wishes
 from rolecall_server.settings import BudgetSettings
-from rolecall_server.store import Asking, Caps, Spent, Store, open_store
+from rolecall_server.store import Asking, Caps, Spent, Store
 from rolecall_server.team.calls import StoredCalls
+from support.stores import open_store
 
 LIMIT = 10_000
 TOKENS = st.integers(0, 6000)

@@ -10,10 +10,11 @@ from rolecall_server.errors import BriefMissing, DocumentUnusable, RequestRefuse
 from rolecall_server.model import Reply
 from rolecall_server.model.recording import read_recording
 from rolecall_server.settings import Settings
-from rolecall_server.store import Asking, Caps, open_store
+from rolecall_server.store import Asking, Caps
 from rolecall_server.team.declared import our_roles
 from rolecall_server.team.planning import Brief, begin_run, count_wishes, plan_for, planned_roles, restore_brief
 from rolecall_server.team.pool import load_pool
+from support.stores import open_store
 
 ROLES = our_roles()
 

@@ -13,13 +13,13 @@ from rolecall_server.errors import ConnectionFailed, NothingToTest
 from rolecall_server.model import NO_WISHES, ChatMessage, Reply, Wishes
 from rolecall_server.review.evidence import Evidence
 from rolecall_server.settings import Settings, read_settings
-from rolecall_server.store import open_store
 from rolecall_server.team.request import RoleName, RunRequest
 from rolecall_server.team.run import Finished, Repository, carry_out
 from rolecall_server.workspace import Workspace
 from support.edits import block
 from support.fixture import parse_fixture
 from support.scripted_model import ScriptedModel
+from support.stores import open_store
 from support.workspaces import environment
 
 PATH, TESTS = "shop/price.py", "tests/test_price.py"

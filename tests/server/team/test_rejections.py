@@ -14,8 +14,9 @@ from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.review.proposal import HunkState, Proposal
 from rolecall_server.review.shelf import decide, load_proposal, put_aside, save_proposal
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from rolecall_server.team.rejections import MAX_REASON_CHARACTERS, MAX_REJECTIONS, earlier_rejections
+from support.stores import open_store
 
 
 @pytest.fixture

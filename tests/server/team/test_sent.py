@@ -10,11 +10,12 @@ from rolecall_server.context.manifest import MANIFEST_JSON, manifest_of
 from rolecall_server.context.pack import ContextPack
 from rolecall_server.errors import ReplyCut
 from rolecall_server.model import ChatMessage, Reply
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from rolecall_server.team.calls import StoredCalls, fingerprint
 from rolecall_server.team.prices import Prices
 from rolecall_server.team.sent import render_sent, sent_calls, sent_json
 from support.scripted_model import ScriptedModel
+from support.stores import open_store
 
 SECRET = "ghp_" + "a1B2" * 9
 OPENING = (ChatMessage("system", "You are the Engineer."), ChatMessage("user", f"KEY = '{SECRET}'\n" * 2))

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.errors import NotFound
-from rolecall_server.store import Store, open_store
+from rolecall_server.store import Store
 from rolecall_server.team.documents import Fact, Handover, Kind, Understanding
 from rolecall_server.team.documents.shelf import documents_in, documents_of, load_document, publish, revise
+from support.stores import open_store
 
 ROOT = Path("/repository")
 FIRST = Understanding(title="Shop", facts=(Fact(topic="What it is", text="A shop."),))
