@@ -6,6 +6,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rolecall-dev
 
 UV := .tools/bin/uv
 RUN := $(UV) run --locked --no-sync
+PYTEST := $(RUN) pytest -n logical --dist loadgroup
 LIBRARY := $(CACHE)/inflection-0.5.1.tar.gz
 TEAM_LIBRARIES := $(CACHE)/team
 BENCH := $(CACHE)/bench
@@ -14,7 +15,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: demo test test-fast test-e2e check format bench vsix clean system
+.PHONY: demo test test-fast test-e2e test-pythons check format bench vsix clean system
 
 demo: .venv/ready $(LIBRARY)
 	@$(RUN) rolecall demo --library $(LIBRARY) $(ARGS)
@@ -23,12 +24,16 @@ test: test-fast test-e2e
 
 test-fast: .venv/ready system
 	@scripts/check_client.sh
-	$(RUN) pytest tests/analysis tests/server $(ARGS)
+	$(PYTEST) tests/analysis tests/server $(ARGS)
 
 test-e2e: .venv/ready $(LIBRARY) $(TEAM_LIBRARIES)/ready system
 	-@scripts/install_code_server.sh >/dev/null
 	-@scripts/install_helix.sh >/dev/null
-	ROLECALL_TEST_LIBRARY=$(LIBRARY) ROLECALL_TEST_LIBRARIES=$(TEAM_LIBRARIES) $(RUN) pytest tests/e2e -rs $(ARGS)
+	ROLECALL_TEST_LIBRARY=$(LIBRARY) ROLECALL_TEST_LIBRARIES=$(TEAM_LIBRARIES) $(PYTEST) tests/e2e -rs $(ARGS)
+
+# The fast tests with every Python from 3.11 on that this machine has; PYTHONS=ends: with the oldest and the newest.
+test-pythons: .venv/ready system
+	@PYTHONS=$(PYTHONS) scripts/with_pythons.sh $(PYTEST) tests/analysis tests/server $(ARGS)
 
 check: .venv/ready
 	$(RUN) ruff format --check .
@@ -59,7 +64,7 @@ system:
 	@scripts/install_system_packages.sh
 
 clean:
-	rm -rf .venv .tools dist artifacts client-vscode/{dist,bundled,node_modules}
+	rm -rf .venv .venv-* .tools dist artifacts client-vscode/{dist,bundled,node_modules}
 
 .venv/ready: pyproject.toml uv.lock $(UV)
 	@$(UV) sync --locked --quiet --python "$$(command -v $(PYTHON))"

@@ -1,4 +1,8 @@
-"""A real VS Code for the tests in this folder: code-server with the packaged extension, and a browser to drive it."""
+"""A real VS Code for the tests in this folder: code-server with the packaged extension, and a browser to drive it.
+
+Its tests are one group (``xdist_group``) and never run beside each other: they share the package that is built, and the
+folder of screenshots.
+"""
 
 from __future__ import annotations
 
