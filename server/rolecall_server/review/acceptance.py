@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import accumulate
@@ -119,29 +119,31 @@ def plan_edit(
         text = (BOM if change.has_bom else "") + (text_with(change, then) or "")
         return FileEdit(path, None, (TextEdit(0, 0, text),) if text else (), text)
     ending = turned_to(change, accepted, current)
-    coming = {h.id: change.base_lines[h.start : h.end] if h.id in take_out else h.new_lines for h in hunks}
+    coming: dict[str, Sequence[str]] = {
+        h.id: change.base_lines[h.start : h.end] if h.id in take_out else h.new_lines for h in hunks
+    }
     if ending:
         coming = {hunk_id: [_with_ending(line, ending) for line in lines] for hunk_id, lines in coming.items()}
-    edits = _text_edits(hunks, places, coming, lines_of(change, current))
-    return FileEdit(path, current, edits, apply_edits(current, edits), "" if moved_to == path else moved_to)
-
-
-def _text_edits(
-    hunks: Iterable[Hunk],
-    places: Mapping[str, Anchor | Stale],
-    coming: Mapping[str, Iterable[str]],
-    lines: Sequence[str],
-) -> tuple[TextEdit, ...]:
-    """The edits that put what is *coming* for each hunk in its place among *lines*."""
+    lines = lines_of(change, current)
     offsets = _line_offsets(lines)
     if lines and lines[0].startswith(BOM):
         offsets[0] = len(BOM)  # some editors hand the mark over as part of the text; it stays where it is
-    edits: list[TextEdit] = []
-    for hunk in hunks:
-        place = places[hunk.id]
-        if hunk.kind is HunkKind.TEXT and isinstance(place, Anchor):
-            edits.append(TextEdit(offsets[place.start], offsets[place.end], "".join(coming[hunk.id])))
-    return _join_at_same_place(edits)
+    edits = _join_at_same_place(
+        edit
+        for hunk in hunks
+        if hunk.kind is HunkKind.TEXT and isinstance(place := places[hunk.id], Anchor)
+        for edit in _edits_of(change, hunk, coming[hunk.id], offsets[place.start :], is_out=hunk.id in take_out)
+    )
+    return FileEdit(path, current, edits, apply_edits(current, edits), "" if moved_to == path else moved_to)
+
+
+def _edits_of(
+    change: FileChange, hunk: Hunk, coming: Sequence[str], offsets: Sequence[int], *, is_out: bool
+) -> Iterator[TextEdit]:
+    """Yield what puts the lines that are *coming* in the place of a hunk; lines of it that stay are left alone."""
+    for start, end, new_start, new_end in change.parts(hunk):
+        gone, came = ((new_start, new_end), (start, end)) if is_out else ((start, end), (new_start, new_end))
+        yield TextEdit(offsets[gone[0]], offsets[gone[1]], "".join(coming[came[0] : came[1]]))
 
 
 def edit_between(path: str, current: str | None, wanted: str | None) -> FileEdit:
@@ -206,7 +208,7 @@ def _line_offsets(lines: Sequence[str]) -> list[int]:
     return [0, *accumulate(map(len, lines))]
 
 
-def _join_at_same_place(edits: list[TextEdit]) -> tuple[TextEdit, ...]:
+def _join_at_same_place(edits: Iterable[TextEdit]) -> tuple[TextEdit, ...]:
     """Editors need not keep the order of two insertions at one place, so they become one."""
     joined: list[TextEdit] = []
     for edit in edits:

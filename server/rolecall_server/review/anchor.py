@@ -86,10 +86,15 @@ def lines_from(change: FileChange, accepted: Collection[str], current: str) -> d
         if hunk.id not in accepted or hunk.kind is not HunkKind.TEXT:
             continue
         place = places[hunk.id]
+        brought = {place.start + i for _, _, start, end in change.parts(hunk) for i in range(start, end)}
         for run in runs:
             kept = range(max(place.start, run.expected), min(place.end, run.expected + run.size))
             is_whole = len(kept) == place.end - place.start
-            found |= {i - run.expected + run.current: hunk.id for i in kept if is_whole or _is_telling(lines[i])}
+            found |= {
+                i - run.expected + run.current: hunk.id
+                for i in kept
+                if i in brought and (is_whole or _is_telling(lines[i]))
+            }
     return found
 
 
@@ -174,7 +179,7 @@ def _replay(change: FileChange, accepted: Collection[str]) -> tuple[list[str], d
 
 
 def _keys(lines: Sequence[str]) -> Sequence[str]:
-    """What makes lines the same: their characters, and whether they end at all."""
+    """Return what makes lines the same: their characters, and whether they end at all."""
     return [_key(line) for line in lines] if "\r" in "".join(lines) else lines
 
 

@@ -109,9 +109,10 @@ def _place(change: FileChange, old: Side, new: Side) -> None:
     shift = 0
     for hunk in change.hunks:
         if hunk.kind is HunkKind.TEXT:
-            start = hunk.start + shift
-            old.add(change.path, hunk.start, hunk.end, hunk.id)
-            new.add(change.renamed_to or change.path, start, start + len(hunk.new_lines), hunk.id)
+            for start, end, new_start, new_end in change.parts(hunk):
+                old.add(change.path, hunk.start + start, hunk.start + end, hunk.id)
+                at = hunk.start + shift
+                new.add(change.renamed_to or change.path, at + new_start, at + new_end, hunk.id)
             shift += len(hunk.new_lines) - (hunk.end - hunk.start)
         elif hunk.kind is HunkKind.DELETE:
             old.add(change.path, 0, len(change.base_lines), hunk.id)

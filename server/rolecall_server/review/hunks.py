@@ -12,6 +12,9 @@ from rolecall_server.review.difference import Range, changed_ranges
 from rolecall_server.review.proposal import FileChange, Hunk
 from rolecall_server.workspace import TextFile, sha256, split_lines
 
+JOINED_LINES = 6
+"""Changes with so many unchanged lines between them are one hunk, as in `git diff` with three lines of context."""
+
 _DEFINITION = re.compile(r"(?:async[ \t]+def|def|class)\b|@")
 _WORD = re.compile(r"\w+")
 
@@ -32,8 +35,10 @@ def file_change(path: str, base: TextFile | None, proposed: str) -> FileChange:
             added = new[new_start:new_end]
             lines = added if ending == "\n" else [_with_ending(line, ending) for line in added]
             hunks.append(Hunk(str(len(hunks)), old_start, old_end, tuple(lines)))
+    lines = split_lines(text)
     if "\r" in text:
-        hunks = _kept_apart(hunks, split_lines(text), ending)
+        hunks = _kept_apart(hunks, lines, ending)
+    hunks = _joined(path, hunks, lines)
     has_bom = base is not None and base.has_bom
     return FileChange(path, base.text if base else None, sha256(text), tuple(hunks), has_bom=has_bom)
 
@@ -84,6 +89,32 @@ def _kept_apart(hunks: Sequence[Hunk], lines: Sequence[str], ending: str) -> lis
         else:
             apart.append(hunk)
     return apart
+
+
+def _joined(path: str, hunks: Sequence[Hunk], lines: Sequence[str]) -> list[Hunk]:
+    """Return *hunks*, those as one that are so near that git shows them as one, and that no definition parts."""
+    joined: list[Hunk] = []
+    for hunk in hunks:
+        last = joined[-1] if joined else None
+        if last is None or hunk.start - last.end > JOINED_LINES or _are_parted(path, last, hunk, lines):
+            joined.append(hunk)
+        else:
+            new_lines = (*last.new_lines, *lines[last.end : hunk.start], *hunk.new_lines)
+            joined[-1] = replace(last, end=hunk.end, new_lines=new_lines)
+    return joined
+
+
+def _are_parted(path: str, first: Hunk, second: Hunk, lines: Sequence[str]) -> bool:
+    """Return whether another top-level definition begins between two hunks, or with the second."""
+    if not is_python(path):
+        return False
+    heads = [_first_telling(part) for part in (second.new_lines, lines[second.start : second.end])]
+    return any(map(_DEFINITION.match, (*lines[first.end : second.start], *heads)))
+
+
+def _first_telling(lines: Sequence[str]) -> str:
+    """Return the first line that is neither empty nor a comment."""
+    return next((line for line in lines if line.strip() and not line.startswith("#")), "")
 
 
 def _definitions_apart(path: str, changed: Range, old: Sequence[str], new: Sequence[str]) -> Iterator[Range]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
+from rolecall_server.review.difference import Range, changed_ranges
 from rolecall_server.review.evidence import Evidence
 from rolecall_server.workspace import UTF_8, split_lines
 
@@ -78,6 +79,15 @@ class FileChange:
     def creates(self) -> bool:
         """Whether the file is new."""
         return self.base is None
+
+    def parts(self, hunk: Hunk) -> tuple[Range, ...]:
+        """Return what *hunk* changes, counted in its own old and new lines: it may hold lines that stay as they are."""
+        old = self.base_lines[hunk.start : hunk.end]
+        return (
+            tuple(changed_ranges(old, hunk.new_lines))
+            if old and hunk.new_lines
+            else ((0, len(old), 0, len(hunk.new_lines)),)
+        )
 
     @cached_property
     def base_lines(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from rolecall_server.review.evidence import Evidence, summarise, summarise_checks
 from rolecall_server.review.finding_text import describe_worth, render_defect, render_worth
@@ -53,13 +53,15 @@ def describe_place(hunk: Hunk) -> str:
 
 
 def _describe_text(change: FileChange, hunk: Hunk) -> str:
-    n_old, n_new = hunk.end - hunk.start, len(hunk.new_lines)
+    parts = change.parts(hunk)
+    n_old, n_new = (sum(part[at + 1] - part[at] for part in parts) for at in (0, 2))
+    first, last = (hunk.start + parts[0][0], hunk.start + parts[-1][1]) if parts else (hunk.start, hunk.end)
     if n_old == 0:
         size = f"({n_new} line{'s' if n_new != 1 else ''})"
         if change.creates and not hunk.symbol and hunk is change.hunks[0]:
             return f"begins {change.path} {size}"
         return f"adds {hunk.symbol or 'lines'} to {change.path} {size}"
-    what = hunk.symbol or (f"line {hunk.start + 1}" if n_old == 1 else f"lines {hunk.start + 1}-{hunk.end}")
+    what = hunk.symbol or (f"line {first + 1}" if last - first == 1 else f"lines {first + 1}-{last}")
     verb = "changes" if n_new else "removes"
     return f"{verb} {what} in {change.path} (-{n_old} +{n_new})"
 
@@ -69,14 +71,22 @@ def hunk_diff(change: FileChange, hunk: Hunk, context: int = 3) -> list[str]:
     if hunk.kind in (HunkKind.CREATE, HunkKind.RENAME):
         return []
     base = change.base_lines
-    before = base[max(0, hunk.start - context) : hunk.start]
-    after = base[hunk.end : hunk.end + context]
     lines: list[str] = []
-    for sign, group in ((" ", before), ("-", base[hunk.start : hunk.end]), ("+", hunk.new_lines), (" ", after)):
-        for line in group:
-            lines.append(sign + visible(line.rstrip("\r\n")))
-            if not line.endswith(("\n", "\r")):
-                lines.append(_NO_NEWLINE)
+    done = max(0, hunk.start - context)
+    for start, end, new_start, new_end in change.parts(hunk):
+        lines += _signed(" ", base[done : hunk.start + start])
+        lines += _signed("-", base[hunk.start + start : hunk.start + end])
+        lines += _signed("+", hunk.new_lines[new_start:new_end])
+        done = hunk.start + end
+    return lines + _signed(" ", base[done : hunk.end + context])
+
+
+def _signed(sign: str, group: Sequence[str]) -> list[str]:
+    lines: list[str] = []
+    for line in group:
+        lines.append(sign + visible(line.rstrip("\r\n")))
+        if not line.endswith(("\n", "\r")):
+            lines.append(_NO_NEWLINE)
     return lines
 
 

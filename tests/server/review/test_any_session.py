@@ -428,14 +428,10 @@ class AnySession(RuleBasedStateMachine):
             return set(whole)
         is_new = self._change(keys[0]).creates
         inserted = [content(line.text) for piece in landed.inserted for line in piece.lines()]
-        wanted = [
-            content(line) for k in of_file for line in (self._hunk(k).new_lines if k in came else self._base_lines(k))
-        ]
+        wanted = [content(line) for k in of_file for line in (self._new_lines(k) if k in came else self._base_lines(k))]
         assert inserted == wanted, f"{landed.path}: other lines came in than were accepted"
         removed = [content(line.text) for piece in landed.removed for line in piece.lines()]
-        gone = [
-            content(line) for k in of_file for line in (self._base_lines(k) if k in came else self._hunk(k).new_lines)
-        ]
+        gone = [content(line) for k in of_file for line in (self._base_lines(k) if k in came else self._new_lines(k))]
         assert removed == gone, f"{landed.path}: other lines went than were accepted"
         if not is_new and landed.path not in self.ambiguous:
             expected = {i for k in of_file for i in self.known[k, k in went]}
@@ -458,16 +454,16 @@ class AnySession(RuleBasedStateMachine):
         lines = [line for piece in landed.inserted for line in piece.lines()]
         for key in keys:
             hunk, order = self._hunk(key), self.order[key[0]]
-            n_lines = len(hunk.new_lines) if key in came else len(self.lines_of[key])
-            mine, lines = lines[:n_lines], lines[n_lines:]
+            numbers = [n for n, _ in (self._new_places(key) if key in came else self._base_places(key))]
+            mine, lines = lines[: len(numbers)], lines[len(numbers) :]
             if key in came:
                 self.brought.setdefault(key, []).append(joined(mine))
-                rank = [h.id for h in self._change(key).hunks].index(hunk.id)
-                order |= dict.fromkeys(joined(mine).ids, (hunk.start, 0, rank))
             else:
-                self.lines_of[key] = mine
-                for number, line in enumerate(mine, start=hunk.start):
-                    order |= dict.fromkeys(line.ids, (number, 1, 0))
+                back = dict(zip((n for _, n in self._base_places(key)), mine, strict=True))
+                self.lines_of[key] = [back.get(n, line) for n, line in enumerate(self.lines_of[key])]
+            rank = [h.id for h in self._change(key).hunks].index(hunk.id)
+            for number, line in zip(numbers, mine, strict=True):
+                order |= dict.fromkeys(line.ids, (number, 0, rank) if key in came else (number, 1, 0))
             self.known.setdefault((key, key in came), set()).update(joined(mine).ids)
 
     def _user_did(self) -> None:
@@ -518,17 +514,23 @@ class AnySession(RuleBasedStateMachine):
             for key in keys:
                 hunk = self._hunk(key)
                 expected += [i for line in pieces[done : hunk.start] for i in line.ids]
-                own = (
-                    self.brought[key][-1].ids
-                    if key in text.landed
-                    else [i for line in self.lines_of[key] for i in line.ids]
-                )
-                expected += own
+                own = self._lines_with(key) if key in text.landed else self.lines_of[key]
+                expected += [i for line in own for i in line.ids]
                 done = hunk.end
             expected += [i for line in pieces[done:] for i in line.ids]
             if tuple(expected) == self.editor.unmarked(text).ids:
                 found.add(change.path)
         return found
+
+    def _lines_with(self, key: Key) -> list[Traced]:
+        """The lines that stand for a hunk that is in the text: those it brought, and those of it that stay."""
+        brought, base = self.brought[key][-1].lines(), self.lines_of[key]
+        lines: list[Traced] = []
+        at = 0
+        for start, end, new_start, new_end in self._change(key).parts(self._hunk(key)):
+            lines += [*base[at:start], *brought[: new_end - new_start]]
+            brought, at = brought[new_end - new_start :], end
+        return [*lines, *base[at:]]
 
     def _proposed_change(self, data: st.DataObject, path: str) -> FileChange | None:
         text = self.editor.visible(path)
@@ -631,8 +633,25 @@ class AnySession(RuleBasedStateMachine):
         return next((text for path in self._paths(key) if (text := self.editor.visible(path)) is not None), None)
 
     def _base_lines(self, key: Key) -> list[str]:
-        change, hunk = self._change(key), self._hunk(key)
-        return list(change.base_lines[hunk.start : hunk.end])
+        """The lines that the hunk takes away."""
+        return [self._change(key).base_lines[number] for number, _ in self._base_places(key)]
+
+    def _new_lines(self, key: Key) -> list[str]:
+        """The lines that the hunk brings."""
+        return [self._hunk(key).new_lines[n] for _, n in self._new_places(key)]
+
+    def _base_places(self, key: Key) -> list[tuple[int, int]]:
+        """The numbers in the base, and in the hunk, of the lines it takes away: it may hold others, which stay."""
+        hunk = self._hunk(key)
+        if hunk.kind is not HunkKind.TEXT:
+            return [(n, n) for n in range(hunk.start, hunk.end)]
+        return [(hunk.start + n, n) for start, end, _, _ in self._change(key).parts(hunk) for n in range(start, end)]
+
+    def _new_places(self, key: Key) -> list[tuple[int, int]]:
+        """For each line the hunk brings: the line of the base it comes before, and its number in the hunk."""
+        hunk = self._hunk(key)
+        parts = self._change(key).parts(hunk)
+        return [(hunk.start + at, n) for at, _, start, end in parts for n in range(start, end)]
 
     def _place(self, path: str, at: float) -> int:
         text = self.editor.buffers[path].now.text

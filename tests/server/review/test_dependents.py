@@ -40,6 +40,9 @@ def source(text: str) -> str:
     return dedent(text).lstrip("\n")
 
 
+APART = "".join(f"x{n} = {n}\n" for n in range(7))
+"""So many lines between two changes keep them apart."""
+
 PRICE = source("""
     import math
 
@@ -172,6 +175,11 @@ def test_the_lines_of_a_function_need_the_variable_that_others_of_them_bind() ->
             second = 2
             third = 3
             fourth = 4
+            fifth = 5
+            sixth = 6
+            seventh = 7
+            eighth = 8
+            ninth = 9
             return first
         """)
     after = edited(
@@ -198,9 +206,10 @@ def test_a_comprehension_binds_its_variable_within_its_function_alone() -> None:
 
 
 def test_the_body_needs_the_new_parameter_it_reads() -> None:
-    one_line_between = PRICE.replace("    return total(items) * 0.8", '    """Net."""\n    return total(items) * 0.8')
-    after = edited(one_line_between, ("def net(items):", "def net(items, share=0.8):"), ("* 0.8", "* share"))
-    assert needs({"a.py": one_line_between}, {"a.py": after}) == {
+    far = '    """Net."""\n' + APART.replace("x", "    x") + "    return total(items) * 0.8"
+    lines_between = PRICE.replace("    return total(items) * 0.8", far)
+    after = edited(lines_between, ("def net(items):", "def net(items, share=0.8):"), ("* 0.8", "* share"))
+    assert needs({"a.py": lines_between}, {"a.py": after}) == {
         ("return total(items) * share", "def net(items, share=0.8):")
     }
 
@@ -210,6 +219,12 @@ def test_an_attribute_needs_the_hunk_that_gives_it_to_self() -> None:
         class Cart:
             def __init__(self):
                 self.items = []
+
+            def first(self):
+                return self.items[0]
+
+            def last(self):
+                return self.items[-1]
 
             def size(self):
                 return 1
@@ -233,21 +248,21 @@ def test_an_import_that_moves_into_the_function_that_uses_it_goes_only_where_it_
 
 
 def test_a_name_that_comes_from_elsewhere_now_needs_its_new_import() -> None:
-    base = "from price import total, net\n\nprint(net)\nprint(1)\nprint(2)\nprint(total)\n"
-    after = "from price import net\n\nprint(net)\nprint(1)\nfrom sums import total\nprint(2)\nprint(total)\n"
+    base = "from price import total, net\n\nprint(net)\n" + APART + "print(2)\nprint(total)\n"
+    after = "from price import net\n\nprint(net)\n" + APART + "from sums import total\nprint(2)\nprint(total)\n"
     assert needs({"a.py": base}, {"a.py": after}) == {("from price import net", "from sums import total")}
 
 
 def test_a_call_that_fits_only_what_is_imported_now_needs_the_import() -> None:
-    base = "from price import total\n\nprint(1)\nprint(2)\nprint(total([1]))\n"
-    after = "from sums import total\n\nprint(1)\nprint(2)\nprint(total([1], safe=True))\n"
+    base = "from price import total\n" + APART + "print(total([1]))\n"
+    after = "from sums import total\n" + APART + "print(total([1], safe=True))\n"
     imports, call = "from sums import total", "print(total([1], safe=True))"
     assert needs({"a.py": base}, {"a.py": after}) == {(imports, call), (call, imports)}
 
 
 def test_a_name_in_all_needs_its_definition() -> None:
-    init = '__all__ = ["total"]\n\nfrom price import total\n'
-    after = '__all__ = ["net", "total"]\n\nfrom price import net, total\n'
+    init = '__all__ = ["total"]\n' + APART + "from price import total\n"
+    after = '__all__ = ["net", "total"]\n' + APART + "from price import net, total\n"
     assert needs({"i.py": init, "price.py": PRICE}, {"i.py": after, "price.py": PRICE}) == {
         ('__all__ = ["net", "total"]', "from price import net, total")
     }
@@ -299,7 +314,7 @@ def test_words_in_comments_and_strings_are_no_names(word: str) -> None:
 
 
 def test_other_languages_are_followed_by_the_same_rules() -> None:
-    shop = "function total(items) {\n  return 1;\n}\n\nfunction net(items) {\n  return 2;\n}\n"
+    shop = "function total(items) {\n  return 1;\n}\n\n// a\n// b\n// c\n\nfunction net(items) {\n  return 2;\n}\n"
     after = "const tax = (items) => 3;\n" + shop.replace("return 2;", "return tax(items);")
     assert needs({"shop.js": shop}, {"shop.js": after}) == {("return tax(items);", "const tax = (items) => 3;")}
 

@@ -14,6 +14,7 @@ from rolecall_server.review.anchor import text_with
 from rolecall_server.review.dependents import link_hunks
 from rolecall_server.review.hunks import file_change, line_ending, number_hunks
 from rolecall_server.review.proposal import FileChange
+from rolecall_server.review.rendering import describe_hunk, hunk_diff
 from rolecall_server.workspace import TextFile, split_lines
 
 PRICE = """\
@@ -62,6 +63,46 @@ def test_two_places_are_two_hunks() -> None:
     found = linked(PRICE, PRICE.replace("sum(items)", "math.fsum(items)").replace("0.9", "0.8"))
     assert [hunk.symbol for hunk in found.hunks] == ["total", "discount"]
     assert text_with(found, {"h2"}) == PRICE.replace("0.9", "0.8")
+
+
+NUMBERS = "".join(f"line {n}\n" for n in range(40))
+
+
+def test_changes_that_git_shows_together_are_one_hunk_and_those_further_apart_are_two() -> None:
+    for between, n_hunks in ((0, 1), (2, 1), (6, 1), (7, 2)):
+        other = f"line {11 + between}\n"
+        proposed = NUMBERS.replace("line 10\n", "new\n").replace(other, "newer\n")
+        found = linked(NUMBERS, proposed, "a.txt")
+        assert len(found.hunks) == n_hunks, between
+        assert text_with(found, ids(found)) == proposed
+
+
+def test_names_added_here_and_there_in_one_import_are_one_hunk() -> None:
+    base = "from shop import (\n    b,\n    d,\n    f,\n    h,\n)\n\nprint(b, d, f, h)\n"
+    found = linked(
+        base, base.replace("    b", "    a,\n    b").replace("    h", "    g,\n    h").replace("    d", "    dd")
+    )
+    assert len(found.hunks) == 1
+
+
+def test_changes_of_two_functions_are_two_hunks_however_near() -> None:
+    base = "def a():\n    return 1\n\n\ndef b():\n    return 2\n"
+    assert len(linked(base, base.replace("return 1", "return 3").replace("return 2", "return 4")).hunks) == 2
+    assert len(linked(base, base.replace("return 1", "return 3") + "\n\ndef c():\n    return 5\n").hunks) == 2
+
+
+def test_the_lines_that_stay_within_a_hunk_are_shown_as_such_and_no_edit_touches_them() -> None:
+    proposed = NUMBERS.replace("line 10\n", "new\n").replace("line 13\n", "newer\n")
+    found = linked(NUMBERS, proposed, "a.txt")
+    (hunk,) = found.hunks
+    assert [line for line in hunk_diff(found, hunk) if line[0] != " "] == ["-line 10", "+new", "-line 13", "+newer"]
+    assert describe_hunk(found, hunk) == "changes lines 11-14 in a.txt (-2 +2)"
+    edit = plan_edit(found, (), NUMBERS, bring_in=["h1"])
+    assert [each.new_text for each in edit.edits] == ["new\n", "newer\n"]
+    assert edit.result == proposed
+    back = plan_edit(found, ["h1"], proposed, take_out=["h1"])
+    assert [each.new_text for each in back.edits] == ["line 10\n", "line 13\n"]
+    assert back.result == NUMBERS
 
 
 def test_a_new_file_is_cut_at_its_functions_and_they_need_its_imports() -> None:

@@ -19,8 +19,8 @@ from rolecall_server.workspace import BOM, TextFile, sha256
 from support.proposals import hunks_standing
 from support.stores import open_store
 
-BASE = "".join(f"line {n}\n" for n in range(12))
-PROPOSED = BASE.replace("line 3\n", "proposed\n").replace("line 9\n", "line 9\nadded\n")
+BASE = "".join(f"line {n}\n" for n in range(20))
+PROPOSED = BASE.replace("line 3\n", "proposed\n").replace("line 12\n", "line 12\nadded\n")
 NO_PROCESS = 4_194_305
 """No system gives a process that number."""
 
@@ -112,7 +112,7 @@ def test_an_edit_that_never_reached_a_text_in_which_somebody_typed_since_does_no
 ) -> None:
     """The server died between storing the second edit and hearing of it; what the editor held is lost."""
     once = BASE.replace("line 1\n", "first\n")
-    both = once.replace("line 5\n", "second\n")
+    both = once.replace("line 9\n", "second\n")
     proposal_id = save(store, tmp_path, proposal(BASE, both))
     decide(store, load_proposal(store, proposal_id), {"h1": HunkState.ACCEPTED})
     add_landings(

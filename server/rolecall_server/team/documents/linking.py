@@ -130,7 +130,7 @@ def changed_since(proposals: Iterable[Reviewed], read_text: ReadText) -> Iterato
             path = path_now(change, reviewed.accepted)
             standing = [*lines_from(change, reviewed.accepted, read_text(path) or "").values()]
             for hunk in mine:
-                if standing.count(hunk.id) < len(hunk.new_lines):
+                if standing.count(hunk.id) < sum(end - start for _, _, start, end in change.parts(hunk)):
                     what = f"{path} changed since {reviewed.proposal.id}/{hunk.id} was accepted"
                     yield from ((name, f"{name}: {what}") for name in hunk.serves)
 
