@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from support.edits import block
 from support.patience import PATIENCE_S
 from support.shop_team import BRIEF, REQUIREMENTS, TASKS, TAX, shop_speeches
 from support.team_model import fenced, who_is_asked
-from support.terminal import in_terminal
+from support.terminal import Terminal, in_terminal
 from support.workspaces import FILES, environment, write_workspace
 
 EVERYBODY = "product_manager,architect,project_manager,engineer,qa_engineer,reviewer"
@@ -177,6 +179,65 @@ def test_who_presses_enter_at_a_question_has_answered_it(root: Path) -> None:
         [*command[:4], "log", "m5"], cwd=root, env=environ, capture_output=True, text=True, check=False
     )
     assert "no (the developer)" in told.stdout
+
+
+@pytest.fixture
+def asked_at_a_terminal(root: Path) -> Iterator[Callable[..., contextlib.AbstractContextManager[Terminal]]]:
+    """Begins a run of two roles in a terminal, with a question to the developer."""
+    question = {"id": "Q1", "title": "Is the tax in the price?", "options": ["yes", "no"], "recommended": "no"}
+    speeches = shop_speeches(Product_Manager=fenced({**REQUIREMENTS, "questions": [question]}))
+
+    def answer(body: Mapping[str, Any]) -> str:
+        said = speeches[who_is_asked([ChatMessage(one["role"], one["content"]) for one in body["messages"]])]
+        assert isinstance(said, str)
+        return said
+
+    def begin(*options: str) -> contextlib.AbstractContextManager[Terminal]:
+        command = [sys.executable, "-I", "-m", "rolecall_server", "run", BRIEF, "--roles", "product_manager,architect"]
+        return in_terminal([*command, *options], root, environment(root.parent / "home", chat.base_url))
+
+    with ChatServer(answer) as chat:
+        yield begin
+
+
+def test_silence_at_the_terminal_keeps_what_is_recommended(asked_at_a_terminal: Any) -> None:
+    with asked_at_a_terminal("--set", "team.questionSeconds=0.01") as terminal:
+        assert terminal.wait_for_end() == 0, terminal.shown
+        assert "Nobody answered, so what was recommended holds: no." in terminal.shown
+        assert "Architect: design (0:" in terminal.shown
+
+
+def test_at_its_limit_a_run_asks_how_much_more_it_may_use(asked_at_a_terminal: Any) -> None:
+    with asked_at_a_terminal("--set", "budget.callsPerRun=1", "--set", "team.questionSeconds=0") as terminal:
+        terminal.wait_for("`rolecall.budget.callsPerRun`, 1.")
+        terminal.wait_for("Go on? [y,n,?]")
+        terminal.type("perhaps\n")
+        terminal.wait_for("Go on? [y,n,?]")
+        terminal.type("2.5\n")
+        assert terminal.wait_for_end() == 0, terminal.shown
+        assert "Architect: design (0:" in terminal.shown
+
+
+def test_a_run_that_is_stopped_at_its_limit_says_how_to_go_on(asked_at_a_terminal: Any) -> None:
+    with asked_at_a_terminal("--set", "budget.callsPerRun=1", "--set", "team.questionSeconds=0") as terminal:
+        terminal.wait_for("Go on? [y,n,?]")
+        terminal.type("n\n")
+        assert terminal.wait_for_end() == 1, terminal.shown
+        assert "`rolecall resume r1 --set budget.callsPerRun=3` goes on." in " ".join(terminal.shown.split())
+
+
+def test_what_stops_a_run_says_its_id_and_how_to_go_on(asked_at_a_terminal: Any) -> None:
+    with asked_at_a_terminal() as terminal:
+        terminal.wait_for("or Enter: ")
+        terminal.type("\x03")
+        assert terminal.wait_for_end() == 130, terminal.shown
+        assert "Stopped. `rolecall resume r1` goes on" in terminal.shown
+
+
+def test_without_a_terminal_each_step_is_a_line_with_its_time_calls_and_tokens(root: Path) -> None:
+    ended, _ = rolecall(root, ["run", BRIEF, "--roles", "product_manager,architect"])
+    assert re.search(r"^  Architect: design \(\d+:\d\d, 1 call, [\d,]+ tokens\)$", ended.stderr, re.MULTILINE)
+    assert "\x1b" not in ended.stderr
 
 
 def test_the_plan_is_shown_without_a_call(root: Path) -> None:

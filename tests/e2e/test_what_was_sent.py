@@ -176,7 +176,7 @@ def test_at_a_limit_the_developer_at_the_terminal_is_asked(root: Path, typed: st
         ChatServer(CORRECTED) as chat,
         in_terminal(command, root, environment(root.parent / "home", chat.base_url), columns=200) as terminal,
     ):
-        assert "The run has used 1,200 tokens in 1 calls for 0.0040" in terminal.wait_for("Go on? [y,n,?]")
+        assert "The run has used 1,200 tokens in 1 call for 0.0040" in terminal.wait_for("Go on? [y,n,?]")
         terminal.type(typed)
         assert (terminal.wait_for_end() == 0) == proposed
     assert ("* 2" in (root / "shop" / "price.py").read_text()) == proposed

@@ -28,6 +28,6 @@ def exit_code_of(
         else:
             say_error(messages, error)
         return 1
-    except KeyboardInterrupt:
-        say(messages, cancelled)
+    except KeyboardInterrupt as stopped:
+        say(messages, str(stopped) or cancelled)
         return 130

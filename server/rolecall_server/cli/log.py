@@ -21,6 +21,7 @@ from rolecall_server.review.shelf import Reviewed, load_all
 from rolecall_server.review.trace import Trace, Traces, describe_trace
 from rolecall_server.store import RunRow, Store
 from rolecall_server.store.messages import run_of_message
+from rolecall_server.team.planning import title_of_brief
 from rolecall_server.team.pool import body_of, load_pool
 from rolecall_server.team.request import title_of
 from rolecall_server.team.sent import render_sent, sent_calls, sent_json
@@ -232,8 +233,7 @@ def _run_line(run: RunRow) -> str:
     """``r12  2026-11-22 01:40  Engineer, shop/price.py: finished``"""
     role = title_of(run.role)
     where = f", {run.path}" if run.path else ""
-    first_line = run.brief.strip().partition("\n")[0]
-    asked = f': "{first_line}"' if first_line else ""
+    asked = f': "{title_of_brief(run.brief)}"' if run.brief.strip() else ""
     return f"{run.id:<5} {_when(run.started_at_s)}  {role}{where}{asked}: {run.state}"
 
 

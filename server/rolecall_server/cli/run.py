@@ -6,20 +6,20 @@ import argparse
 import asyncio
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
 from rich.prompt import Prompt
-from rich.status import Status
 
 from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
 from rolecall_server.cli.deciding import carry_out_decisions
 from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository, refreshed
 from rolecall_server.cli.screen import next_step, print_json, proposal_json, say, say_prose
-from rolecall_server.cli.work import held_back, hunks_to_write, report_on, review_in_terminal, write_without_asking
+from rolecall_server.cli.under_way import UnderWay
+from rolecall_server.cli.work import held_back, hunks_to_write, review_in_terminal, write_without_asking
 from rolecall_server.errors import NotFound, UserMustAct
 from rolecall_server.model import find_model
 from rolecall_server.settings import Settings, read_settings
@@ -27,7 +27,6 @@ from rolecall_server.store import Store
 from rolecall_server.store.messages import MessageRow
 from rolecall_server.team.change_plan import drop_tasks
 from rolecall_server.team.declared import Role, confirm_roles, known_roles, roles_to_confirm
-from rolecall_server.team.documents import Question
 from rolecall_server.team.documents.understanding import understand
 from rolecall_server.team.known import known_model
 from rolecall_server.team.learning import waiting_handover
@@ -43,7 +42,7 @@ from rolecall_server.workspace import Workspace, relative_path, resolve
 
 def run_team(arguments: argparse.Namespace) -> int:
     """Carry out `rolecall run` or `rolecall resume`; the exit code."""
-    cancelled = "Stopped. `rolecall log` names the run; `rolecall resume RUN` goes on with it."
+    cancelled = "Stopped, before a run was begun."
     return exit_code_of(lambda: _carry_out(arguments), as_json=arguments.json, cancelled=cancelled)
 
 
@@ -121,7 +120,18 @@ class _Command:
         return self._go_on(run_id, run_until_interrupted(self._repository()))
 
     def _go_on(self, run_id: str, repository: Repository) -> int:
-        """Sprint after sprint, until something is left to the developer."""
+        """Take sprint after sprint, until something is left to the developer.
+
+        Raises:
+            KeyboardInterrupt: the developer stopped it; what it says names the run.
+        """
+        try:
+            return self._take_sprints(run_id, repository)
+        except KeyboardInterrupt:
+            stopped = f"Stopped. `rolecall resume {run_id}` goes on; `rolecall log {run_id}` shows how far it is."
+            raise KeyboardInterrupt(stopped) from None
+
+    def _take_sprints(self, run_id: str, repository: Repository) -> int:
         while True:
             ended = run_until_interrupted(self._work(run_id, repository))
             if ended.error is not None and not self.arguments.json:
@@ -138,9 +148,11 @@ class _Command:
         client = known_model(await find_model(self.settings.model, os.environ, store=self.store), self.store)
         try:
             say(self.messages, f"{run_id}: the team in {self.workspace.root}, with {client.label}")
-            with self.messages.status("at work") as status:
-                ask = _Asking(self.messages, status).ask if self.asks else answer_nothing
-                return await carry_out_run(run_id, repository, client, Developer(report_on(status), ask, self._tell))
+            with UnderWay(self.messages, self.store, run_id, self.settings.team.question_seconds) as shown:
+                ask = shown.ask if self.asks else answer_nothing
+                asked = replace(repository, ask_for_more=shown.ask_for_more) if self.asks else repository
+                developer = Developer(shown.report, ask, self._tell, on_steps=shown.note_steps)
+                return await carry_out_run(run_id, asked, client, developer)
         finally:
             await client.aclose()
 
@@ -223,31 +235,6 @@ class _Command:
             say_prose(self.messages, f"{run_id} is {ended.state}; `rolecall resume {run_id}` goes on.", "bold")
         say(self.messages, f"`rolecall log {run_id}` shows who published what, and why.")
         return code
-
-
-class _Asking:
-    """Questions in the terminal, below a line that says what goes on."""
-
-    def __init__(self, screen: Console, status: Status) -> None:
-        self.screen, self.status = screen, status
-
-    async def ask(self, questions: Sequence[Question]) -> Mapping[str, str]:
-        """The answers by the id of the question; who presses Enter takes what is recommended."""
-        self.status.stop()
-        try:
-            return {one.id: said for one in questions if (said := await asyncio.to_thread(self._one, one))}
-        finally:
-            self.status.start()
-
-    def _one(self, question: Question) -> str:
-        say_prose(self.screen, f"\n{question.title}", "bold")
-        for number, option in enumerate(question.options, start=1):
-            mark = "  (recommended)" if option == question.recommended else ""
-            say_prose(self.screen, f"  {number}. {option}{mark}")
-        said = Prompt.ask("A number, words of your own, or Enter", console=self.screen, default="", show_default=False)
-        if said.isdigit() and 1 <= int(said) <= len(question.options):
-            return question.options[int(said) - 1]
-        return said.strip() or question.recommended
 
 
 def _names(said: str) -> tuple[str, ...]:

@@ -25,7 +25,6 @@ from rolecall_server.cli.deciding import (
 from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository
 from rolecall_server.cli.screen import (
-    ask,
     next_step,
     print_diff,
     print_json,
@@ -34,6 +33,7 @@ from rolecall_server.cli.screen import (
     say,
     say_prose,
 )
+from rolecall_server.cli.under_way import how_much_more
 from rolecall_server.errors import NoModelConfigured
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.proposal import HunkState
@@ -139,14 +139,13 @@ async def _run(
             await client.aclose()
 
 
-async def _ask_for_more(messages: Console, status: Status, what: str) -> bool:
-    """Whether the developer at the terminal allows as much again."""
+async def _ask_for_more(messages: Console, status: Status, what: str) -> float:
+    """Return how many budgets more the developer at the terminal allows."""
     status.stop()
-    say_prose(messages, what, "yellow")
-    explanation = "y: go on, with as much again; n: stop here, with the best of what there is"
-    answer = await asyncio.to_thread(ask, messages, "Go on?", "yn", explanation)
-    status.start()
-    return answer == "y"
+    try:
+        return await how_much_more(messages, what)
+    finally:
+        status.start()
 
 
 def report_on(status: Status) -> Callable[[str, float | None], None]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from rolecall_server.store.database import Store
+from rolecall_server.store.database import Store, row_number
 
 Grouping = Literal["day", "model", "role", "run"]
 GROUPINGS: tuple[Grouping, ...] = get_args(Grouping)
@@ -110,6 +110,16 @@ def taken(store: Store, role: str, kind: str, n: int) -> tuple[Taken, ...]:
         "WHERE role = ? AND kind = ? AND prompt_tokens > 0 GROUP BY run_id, purpose ORDER BY MAX(id) DESC LIMIT ?"
     )
     return tuple(Taken(*row) for row in store.select(statement, role, kind, n))
+
+
+def used_by(store: Store, run_id: str, step: str) -> tuple[int, int]:
+    """Return how many calls a step of a run has made, and the tokens of those that have ended."""
+    statement = (
+        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN reply IS NOT NULL OR error != '' THEN tokens END), 0) "
+        "FROM call JOIN ledger USING (id) WHERE call.run_id = ? AND purpose LIKE ?"
+    )
+    ((n_calls, tokens),) = store.select(statement, row_number(run_id), f"{step}#%")
+    return n_calls, tokens
 
 
 _MIN_ESTIMATED = 200

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -67,6 +67,8 @@ _SAME_WORDS_HELP = (ProviderUnavailable, BudgetSpent, KeyRefused, UnknownModel, 
 
 NO_CODE = NotRun("Nobody of the team writes code.")
 
+OnSteps = Callable[[Sequence[Step]], None]
+"""Told which steps are under way, whenever one begins or ends."""
 OnMessage = Callable[[MessageRow], None]
 """Told of each message once it is stored."""
 
@@ -97,6 +99,7 @@ class Developer:
     ask: AskDeveloper = answer_nothing
     on_message: OnMessage = lambda message: None
     control: Control = field(default_factory=Control)
+    on_steps: OnSteps = lambda steps: None
 
 
 async def carry_out_run(run_id: str, repository: Repository, client: ModelClient, developer: Developer) -> Ended:
@@ -115,10 +118,15 @@ async def carry_out_run(run_id: str, repository: Repository, client: ModelClient
         shared = SharedBench(bench.shadow, bench.interpreter, bench.timeout_s)
         allowance = Allowance(since_s=time.time())
         room = Room(run_id, repository, roster, client, shared, developer.report, developer.ask, allowance)
-        return await operate(room, developer.control, developer.on_message)
+        return await operate(room, developer.control, developer.on_message, developer.on_steps)
 
 
-async def operate(room: Room, control: Control, on_message: OnMessage = lambda message: None) -> Ended:
+async def operate(
+    room: Room,
+    control: Control,
+    on_message: OnMessage = lambda message: None,
+    on_steps: OnSteps = lambda steps: None,
+) -> Ended:
     """Take all steps that can be taken; how the run ended is stored in every case.
 
     Raises:
@@ -127,7 +135,7 @@ async def operate(room: Room, control: Control, on_message: OnMessage = lambda m
     """
     store = room.repository.store
     try:
-        ended = await _Operation(room, control, on_message).go_on()
+        ended = await _Operation(room, control, on_message, on_steps).go_on()
     except asyncio.CancelledError:
         store.end_run(room.run_id, "cancelled")
         raise
@@ -145,6 +153,7 @@ class _Operation:
     room: Room
     control: Control
     on_message: OnMessage
+    on_steps: OnSteps
     running: dict[str, tuple[Step, asyncio.Task[tuple[Draft, ...]]]] = field(
         default_factory=dict[str, tuple[Step, "asyncio.Task[tuple[Draft, ...]]"]]
     )
@@ -163,6 +172,7 @@ class _Operation:
                 pool = self._pool()
                 self._tell(pool)
                 self._begin_and_cancel(pool)
+                self.on_steps([step for step, _ in self.running.values()])
                 if not self.running:
                     return self._end(pool)
                 await self._wait()

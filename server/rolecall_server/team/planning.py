@@ -31,6 +31,11 @@ the whole team met, for a fifth of its tokens (docs/team.md). What is larger was
 """
 _SHORT_WORDS = 60
 _SHORT_WISHES = 2
+_TITLE_CHARACTERS = 80
+_FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t].*)?$|^[^\n]+\n {0,3}(?:=+|-{2,})[ \t]*$", re.MULTILINE)
+_MARKS = re.compile(r"^\s*(?:[-*+•>]|\d+[.)])\s+")
 _ITEM = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+\S", re.MULTILINE)
 _SENTENCE = re.compile(r"[.!?。\uff01\uff1f](?:\s|$)|\n\s*\n")
 _N_REMEMBERED = 10
@@ -143,6 +148,19 @@ def count_wishes(brief: str) -> int:
     """How many things a brief asks for, by its list items, else by its sentences."""
     items = len(_ITEM.findall(brief))
     return items or max(1, len([part for part in _SENTENCE.split(brief.strip()) if part.strip()]))
+
+
+def title_of_brief(brief: str) -> str:
+    """Return the first sentence of *brief*, cut where it is long; a heading only where there is nothing else."""
+    text = _COMMENT.sub("", _FRONT_MATTER.sub("", brief))
+    paragraphs = [part for part in re.split(r"\n\s*\n", _HEADING.sub("\n\n", text)) if re.search(r"\w", part)]
+    headings = (line.strip("#=- \t") for line in text.splitlines())
+    first = paragraphs[0] if paragraphs else next((line for line in headings if line), "")
+    lines = _MARKS.sub("", first.strip()).splitlines()
+    listed = next((number for number, line in enumerate(lines) if number and _MARKS.match(line)), len(lines))
+    sentence = re.split(r"(?<=[.!?。])\s", " ".join(" ".join(lines[:listed]).split()), maxsplit=1)[0]
+    title = sentence or "The brief"
+    return title if len(title) <= _TITLE_CHARACTERS else f"{title[: _TITLE_CHARACTERS - 1]}…"
 
 
 def estimate_run(roles: Iterable[Role], brief: str, settings: Settings, store: Store | None = None) -> Estimate:

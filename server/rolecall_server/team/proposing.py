@@ -19,13 +19,11 @@ from rolecall_server.team.agenda import Agenda, agenda_of
 from rolecall_server.team.documents import HunkDecision, Kind, SprintReview, TestPlan
 from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.edits import Edits, moved_files
+from rolecall_server.team.planning import title_of_brief
 from rolecall_server.team.pool import TEAM, Pool, as_draft, body_of, content_of, publish
 from rolecall_server.team.rejections import decided_by_developer
 from rolecall_server.team.room import Room
 from rolecall_server.team.steps import Step
-from rolecall_server.team.telling import brief_text
-
-_TITLE_CHARACTERS = 80
 
 
 async def propose(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
@@ -225,9 +223,8 @@ def _requirements_of_tests(plan: TestPlan) -> dict[str, tuple[str, ...]]:
 
 def _title(pool: Pool, agenda: Agenda) -> str:
     brief = pool.latest("brief")
-    first = (brief_text(brief).splitlines() or [""])[0] if brief else ""
-    title = first if agenda.is_last and agenda.sprint == "S1" else f"{agenda.sprint}: {first}"
-    return title if len(title) <= _TITLE_CHARACTERS else title[: _TITLE_CHARACTERS - 1] + "…"
+    first = title_of_brief(body_of(brief)["text"]) if brief else ""
+    return first if agenda.is_last and agenda.sprint == "S1" else f"{agenda.sprint}: {first}"
 
 
 def _origin(pool: Pool) -> str:

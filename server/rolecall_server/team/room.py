@@ -103,8 +103,7 @@ class Room:
         )
 
     def _report(self, step: Step, message: str, fraction: float | None) -> None:
-        about = f" {step.task_id}" if step.task_id else ""
-        self.report(f"{step.role.title}{about}: {message}", fraction)
+        self.report(f"{step.label}: {message}", fraction)
 
     def _record(self, role: Role, packed: ContextPack, opening: Sequence[ChatMessage]) -> None:
         body = MANIFEST_JSON.dump_json(manifest_of(role.title, packed)).decode()

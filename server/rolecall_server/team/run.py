@@ -40,6 +40,7 @@ from rolecall_server.team.earlier import earlier_proposal, show_earlier
 from rolecall_server.team.known import KnownModel, known_model, lookups_for
 from rolecall_server.team.learning import accepted_rules
 from rolecall_server.team.looking_up import looking_up
+from rolecall_server.team.planning import title_of_brief
 from rolecall_server.team.prices import prices_of
 from rolecall_server.team.proving import prove_tests, with_proof
 from rolecall_server.team.rejections import earlier_rejections
@@ -289,5 +290,4 @@ def _title(request: RunRequest) -> str:
         return revision_title(request.revises)
     if request.role is RoleName.QA_ENGINEER:
         return f"Tests for {request.symbol or request.path}"
-    first_line = request.brief.strip().splitlines()[0]
-    return first_line if len(first_line) <= 80 else first_line[:79] + "…"
+    return title_of_brief(request.brief)

@@ -40,6 +40,11 @@ class Step:
         """``T2``; empty where it is about no single task."""
         return self.subject.partition("/")[2]
 
+    @property
+    def label(self) -> str:
+        """``Engineer T2``: who does it, and for which task."""
+        return f"{self.role.title} {self.task_id}".rstrip()
+
     def message(self, kind: str) -> MessageRow | None:
         """What it reads of *kind*, where that is there."""
         return next((message for message in self.read if message.kind == kind), None)

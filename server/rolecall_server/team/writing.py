@@ -33,7 +33,7 @@ from rolecall_server.team.documents.understanding import front_pages
 from rolecall_server.team.edits import Edits, desk_with
 from rolecall_server.team.looking_up import looking_up, with_limits
 from rolecall_server.team.opening import with_rules
-from rolecall_server.team.planning import is_short
+from rolecall_server.team.planning import is_short, title_of_brief
 from rolecall_server.team.pool import Pool, as_draft, body_of, content_of
 from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
@@ -234,10 +234,9 @@ def _answer(question: Question, said: str) -> dict[str, str]:
 async def allot(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
     """The work as one task, where no project manager cuts it."""
     brief = step.message("brief")
-    text = brief_text(brief) if brief else ""
     requirements, design = step.message(Kind.REQUIREMENTS), step.message(Kind.DESIGN)
     wanted = content_of(requirements, Requirements).requirements if requirements else ()
-    title = (text.splitlines() or ["The brief"])[0][:120]
+    title = title_of_brief(body_of(brief)["text"]) if brief else "The brief"
     task = Task(
         id="T1",
         title=title,

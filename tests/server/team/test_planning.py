@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rolecall_server.errors import BriefMissing, DocumentUnusable, RequestRefused
 from rolecall_server.model import Reply
@@ -12,7 +14,15 @@ from rolecall_server.model.recording import read_recording
 from rolecall_server.settings import Settings
 from rolecall_server.store import Asking, Caps
 from rolecall_server.team.declared import our_roles
-from rolecall_server.team.planning import Brief, begin_run, count_wishes, plan_for, planned_roles, restore_brief
+from rolecall_server.team.planning import (
+    Brief,
+    begin_run,
+    count_wishes,
+    plan_for,
+    planned_roles,
+    restore_brief,
+    title_of_brief,
+)
 from rolecall_server.team.pool import load_pool
 from support.stores import open_store
 
@@ -33,6 +43,38 @@ ROLES = our_roles()
 )
 def test_wishes_are_items_of_a_list_or_sentences(brief: str, wishes: int) -> None:
     assert count_wishes(brief) == wishes
+
+
+@pytest.mark.parametrize(
+    ("brief", "title"),
+    [
+        ("Let total take a tax rate.", "Let total take a tax rate."),
+        ("Let total take a tax rate. Print it, too!", "Let total take a tax rate."),
+        (
+            "# Introduction\n\nLet total() take a tax\nrate of shop.price 1.2. More.",
+            "Let total() take a tax rate of shop.price 1.2.",
+        ),
+        ("---\ntitle: Taxes\n---\n\n# Taxes\n\n## Why\nTaxes are due!\n", "Taxes are due!"),
+        ("Introduction\n============\n\nTaxes are due", "Taxes are due"),
+        ("<!-- a draft\nof it -->\n- a tax\n- a receipt", "a tax"),
+        ("Do this:\n- a tax\n- a receipt", "Do this:"),
+        ("# Taxes\n", "Taxes"),
+        ("word " * 99, f"{('word ' * 99)[:79]}…"),
+        ("料金に税を加える。 領収書を出す。", "料金に税を加える。"),
+        ("---", "The brief"),
+    ],
+)
+def test_the_title_of_a_run_is_the_first_sentence_of_its_brief(brief: str, title: str) -> None:
+    assert title_of_brief(brief) == title
+
+
+@given(
+    st.text(max_size=200)
+    | st.lists(st.sampled_from(("# ", "---\n", "a b. ", "\n", "- ", "=", "<!--", "-->"))).map("".join)
+)
+def test_every_brief_has_a_title_of_one_line(brief: str) -> None:
+    assert 0 < len(title_of_brief(brief)) <= 80
+    assert "\n" not in title_of_brief(brief)
 
 
 def test_a_small_brief_is_the_engineers_alone() -> None:
