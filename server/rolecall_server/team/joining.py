@@ -43,7 +43,7 @@ from rolecall_server.team.room import Room
 from rolecall_server.team.steps import Step
 from rolecall_server.team.telling import diff_of, tell
 from rolecall_server.team.trials import Trials
-from rolecall_server.workspace import read_for_model, why_not_changed
+from rolecall_server.workspace import file_exists, read_for_model, why_not_changed
 
 _ROLES = Path(__file__).parent / "roles"
 _REPAIR = (
@@ -71,6 +71,13 @@ class _Whole:
     edits: Edits
     attempt: Attempt
     before: TestRun | NotRun | None
+    unmade: tuple[str, ...] = ()
+    """The files that its tasks name and nobody has made."""
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether nothing in it is to be repaired."""
+        return self.attempt.works and not self.attempt.certain_findings and not self.unmade
 
 
 async def integrate(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
@@ -81,13 +88,17 @@ async def integrate(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
     """
     desk = room.desk(step, pool)
     by_task = {message.subject.partition("/")[2]: content_of(message, Edits) for message in step.messages("edits")}
-    code = [by_task[task.id] for task in agenda_of(pool).tasks]
+    tasks = agenda_of(pool).tasks
+    code = [by_task[task.id] for task in tasks]
     tests = [content_of(message, Edits) for message in step.messages("tests")]
     desk.report("putting the edits together", None)
     whole = await _tried(desk, joined([*code, *tests]))
+    named = dict.fromkeys(path for task in tasks for path in task.files)
+    missing = (path for path in named if path not in whole.edits.files and not file_exists(desk.workspace, path))
+    whole = replace(whole, unmade=tuple(missing))
     repairs = 0
     documents = await asyncio.to_thread(tell, _documents_of(step), desk.workspace)
-    if code and not _is_sound(whole.attempt):
+    if code and not whole.is_sound:
         reach = _reach(step, whole, tests[0].files if tests else ())
         whole, repairs = await _repaired(desk, whole, documents, reach)
     if not whole.attempt.works and tests:
@@ -173,10 +184,6 @@ async def _tried(desk: Desk, edits: Edits) -> _Whole:
 
 def _trials(desk: Desk, edits: Edits) -> Trials:
     return Trials(desk, [path for path in edits.files if path.endswith(".py") and not is_test_path(path)])
-
-
-def _is_sound(attempt: Attempt) -> bool:
-    return attempt.works and not attempt.certain_findings
 
 
 @dataclass(frozen=True)
@@ -284,11 +291,12 @@ def _told(desk: Desk, whole: _Whole, documents: str, request: str) -> str:
     attempt = whole.attempt
     broken = describe_findings(attempt.certain_findings) if attempt.certain_findings else ""
     failing = describe_failures(attempt.run, new_failures(whole.before, attempt.run), "") if not attempt.works else ""
+    unmade = "\n".join(f"- The tasks name {path}, and nobody has made it." for path in whole.unmade)
     found = "\n".join(f"- {line}" for line in findings_in(whole.edits.rationale))
     parts = [
         documents,
         f"# The change so far; the files are as it leaves them\n\n{diff_of(whole.edits, desk.workspace)}",
-        f"# What is wrong\n\n{chr(10).join(part for part in (failing, broken) if part)}\n",
+        f"# What is wrong\n\n{chr(10).join(part for part in (failing, broken, unmade) if part)}\n",
         f"# What others say of it\n\n{found}\n" if found else "",
         f"# What to do now\n\n{request}",
     ]

@@ -393,7 +393,8 @@ async def test_a_refused_edit_is_told_of_once(tmp_path: Path) -> None:
 
 
 async def test_a_task_for_which_nothing_has_to_change_is_answered_with_the_reason(tmp_path: Path) -> None:
-    model = TeamModel(shop_speeches(Engineer_T2="`No change: T1 prints it already.`"))
+    why = "`No change: T1 prints it already.`"
+    model = TeamModel(shop_speeches(Engineer_T2=why, Engineer_repair=why))
     run = team_run(tmp_path, model).begin(BRIEF)
     ended = await run.go_on()
     assert ended.errors == ()
@@ -409,7 +410,8 @@ async def test_a_sprint_of_which_nothing_can_be_tested_goes_without_tests(tmp_pa
 
 
 async def test_a_sprint_in_which_nothing_changes_says_so(tmp_path: Path) -> None:
-    model = TeamModel(shop_speeches(Engineer_T1="No change: it does.", Engineer_T2="No change: it is there."))
+    speeches = {"Engineer_T1": "No change: it does.", "Engineer_T2": "No change: it is there."}
+    model = TeamModel(shop_speeches(**speeches, Engineer_repair="No change: it is there."))
     run = team_run(tmp_path, model).begin(BRIEF, ALONE)
     ended = await run.go_on()
     assert isinstance(ended.error, NoUsableEdit)
@@ -439,6 +441,15 @@ async def test_a_repair_may_change_the_file_that_the_change_breaks(tmp_path: Pat
     ended = await run.go_on()
     assert model.asked.count("Engineer repair") == 1
     assert load_proposal(run.store, ended.proposal_id).proposal.change_of("shop/cart.py") is not None
+
+
+async def test_a_file_that_a_task_names_and_nobody_made_is_asked_for_before_the_review(tmp_path: Path) -> None:
+    model = TeamModel(shop_speeches(Engineer_T2="No change: somebody else does it.", Engineer_repair=RECEIPT))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    ended = await run.go_on()
+    assert ended.errors == ()
+    assert "- The tasks name shop/receipt.py, and nobody has made it." in model.told("Engineer repair")
+    assert load_proposal(run.store, ended.proposal_id).proposal.change_of("shop/receipt.py") is not None
 
 
 @pytest.mark.parametrize(
