@@ -215,6 +215,17 @@ class NoUsableEdit(ReplyUnusable):
     """No edit in the reply matches the files, even after asking again."""
 
 
+class NothingToChange(NoUsableEdit):
+    """The model made no edit, and gave its reasons."""
+
+    next_step = "Read why. Where it is wrong, run the command again and say more of what you want."
+
+    def __init__(self, what: str, next_step: str | None = None, *, said: str = "") -> None:
+        super().__init__(what, next_step)
+        self.said = said
+        """All that it said."""
+
+
 class ReplayMiss(ReplyUnusable):
     """The recording holds no answer to this conversation."""
 

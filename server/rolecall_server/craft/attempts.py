@@ -20,9 +20,9 @@ from rolecall_server.craft.edit_blocks import (
     parse_edit_blocks,
 )
 from rolecall_server.craft.feedback import describe_failures, describe_findings, describe_problems, describe_syntax
-from rolecall_server.craft.replies import prose_of, text_beside_edits
+from rolecall_server.craft.replies import EditBlock, Step, is_answer, prose_of, text_beside_edits
 from rolecall_server.craft.trial import breaks_the_run, new_failures
-from rolecall_server.errors import NoUsableEdit, RolecallError
+from rolecall_server.errors import NothingToChange, NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage, ModelClient, Wishes
 from rolecall_server.review.evidence import Finding
 from rolecall_server.review.syntax import syntax_errors
@@ -31,6 +31,7 @@ from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
 MAX_REPAIRS = 3
 MAX_CORRECTIONS = 2
 """How often a block that fits nowhere is asked for again before it is given up."""
+_STILL = "This is as it was before your last edits."
 
 EDIT_FORMAT = (Path(__file__).parent / "edit_blocks.md").read_text(encoding="utf-8")
 FILE_OPERATIONS = (Path(__file__).parent / "file_operations.md").read_text(encoding="utf-8")
@@ -154,7 +155,15 @@ class _Talk:
         self.said += text_beside_edits(reply.text)
         return reply.text
 
+    async def ask_again(self, request: str) -> str:
+        self.report("asking again for an edit that could not be used", None)
+        self.tell(request)
+        return await self.ask()
+
     def tell(self, text: str) -> None:
+        told = {message.text for message in self.messages}
+        while text in told:
+            text = f"{_STILL}\n\n{text}"
         self.messages.append(ChatMessage("user", text))
 
 
@@ -162,6 +171,7 @@ async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
     """The best attempt at *work* that *client* and at most `MAX_REPAIRS` repairs lead to.
 
     Raises:
+        NothingToChange: the model gave no edit, and said why.
         NoUsableEdit: the model gave no edit that fits, even when asked again.
         RolecallError: the model failed before there was anything to keep.
     """
@@ -169,18 +179,19 @@ async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
     report("asking the model", None)
     reply, edited = await _edits(work, talk, Edited({}, ()))
     if not edited.files:
-        raise NoUsableEdit(_no_edit(reply, talk.given_up))
+        raise _no_edit(reply, talk.given_up)
     best = attempt = await _attempt(work, edited, talk)
-    rationale, repairs = prose_of(reply), 0
+    rationale, repairs, tried = prose_of(reply), 0, [edited.files]
     try:
         while talk.interrupted is None and repairs < _repairs_due(best):
             repairs += 1
             report(f"repair {repairs} of {MAX_REPAIRS}: showing the model what failed", None)
             _complain(work, talk, attempt)
-            _, edited = await _edits(work, talk, Edited(attempt.files, (), attempt.renames))
-            if edited.files == attempt.files:
+            _, edited = await _edits(work, talk, replace(edited, problems=()))
+            if edited.files in tried:
                 best = replace(best, failures=work.to_mend(best.failures, talk.said))
                 break
+            tried.append(edited.files)
             attempt = await _attempt(work, edited, talk)
             best = max(best, attempt, key=Attempt.rank)
     except RolecallError as error:
@@ -194,43 +205,85 @@ def _repairs_due(attempt: Attempt) -> int:
 
 
 async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
-    """The model's first reply, and *so_far* with its edits, asked again for those that fit nowhere."""
-    merged, renames = dict(so_far.files), dict(so_far.renames)
-
-    def read(path: str) -> str | None:
-        return merged[path] if path in merged else work.read_text(path)
-
-    refused: set[Problem] = set()
+    """The model's first reply, and *so_far* with its edits, asked again for those that could not be used."""
+    draft = _Edits(work, so_far)
     first_reply = reply = await talk.ask()
     for correction in range(MAX_CORRECTIONS + 1):
-        steps = parse_edit_blocks(reply)
-        edited = _checked(work, apply_edit_blocks(steps, read, Edited(merged, (), renames)))
-        merged |= edited.files
-        work.draft.update(merged)
-        renames = joined_renames(renames, edited.renames)
-        is_answer = work.is_whole(reply) or (so_far.files and work.is_answer(reply))
-        if not edited.problems and (steps or merged != so_far.files or is_answer):
+        steps = draft.take(reply)
+        request = draft.request(reply, steps, was_asked_again=bool(correction or so_far.files))
+        if not request or correction == MAX_CORRECTIONS:
             break
-        if edited.problems and refused.issuperset(edited.problems):
-            talk.given_up += _left_out(edited.problems)
-            break
-        refused |= {problem for problem in edited.problems if problem.is_refusal}
-        if correction == MAX_CORRECTIONS:
-            talk.given_up += _left_out(edited.problems)
-            break
-        talk.report("asking again for an edit that fits nowhere", None)
-        talk.tell(describe_problems(edited.problems))
         try:
-            reply = await talk.ask()
+            reply = await talk.ask_again(request)
         except RolecallError as error:
-            if merged == so_far.files:
+            if draft.merged == so_far.files:
                 raise
-            talk.given_up += _left_out(edited.problems)
             talk.interrupted = error
             break
-    changed = {path: text for path, text in merged.items() if text != work.read_text(path)}
-    moved = {old: new for old, new in renames.items() if changed.get(old, "") is None and changed.get(new) is not None}
-    return first_reply, Edited(changed, (), moved)
+    talk.given_up += _left_out(draft.problems)
+    return first_reply, draft.result()
+
+
+class _Edits:
+    """What the replies to one request have brought so far."""
+
+    def __init__(self, work: Work, so_far: Edited) -> None:
+        self.merged = dict(so_far.files)
+        self.problems: tuple[Problem, ...] = ()
+        """Those of the last reply that held edits."""
+        self._work = work
+        self._renames = dict(so_far.renames)
+        self._applied: tuple[EditBlock, ...] = so_far.applied
+        self._fresh: tuple[int, ...] = ()
+        self._asked: set[object] = set()
+        """What the model was asked for again."""
+        self._shown = "\n".join(message.text for message in work.opening)
+
+    def take(self, reply: str) -> Sequence[Step]:
+        """Apply the edits of *reply*, and return them."""
+        if not (steps := parse_edit_blocks(reply)):
+            return steps
+        earlier = Edited(self.merged, (), self._renames, self._applied)
+        edited = _checked(self._work, apply_edit_blocks(steps, self._read, earlier, self._shown))
+        self.merged |= edited.files
+        self._work.draft.update(self.merged)
+        self._renames = joined_renames(self._renames, edited.renames)
+        self._applied += edited.applied
+        self._fresh = tuple(block.number for block in edited.applied)
+        self.problems = edited.problems
+        return steps
+
+    def request(self, reply: str, steps: Sequence[Step], *, was_asked_again: bool) -> str:
+        """What the model is told after *reply* with *steps*; empty where there is nothing to ask, or nothing new."""
+        if not steps and (is_answer(reply, was_asked_again=was_asked_again) or self._work.is_answer(reply)):
+            return ""
+        problems = self.problems if steps else ()
+        wanted = {_matter(problem, steps) for problem in problems} if steps else {""}
+        if wanted <= self._asked:
+            return ""
+        self._asked |= wanted
+        n_blocks = sum(isinstance(step, EditBlock) for step in steps)
+        return describe_problems(problems, n_blocks, self._fresh)
+
+    def result(self) -> Edited:
+        """All edits, as far as they change anything."""
+        read_text = self._work.read_text
+        changed = {path: text for path, text in self.merged.items() if text != read_text(path)}
+        moved = {
+            old: new
+            for old, new in self._renames.items()
+            if changed.get(old, "") is None and changed.get(new) is not None
+        }
+        return Edited(changed, (), moved, self._applied)
+
+    def _read(self, path: str) -> str | None:
+        return self.merged[path] if path in self.merged else self._work.read_text(path)
+
+
+def _matter(problem: Problem, steps: Sequence[Step]) -> object:
+    """What a problem is about: the same block again, word for word, or the same refusal, is the same matter."""
+    bodies = [step.body for step in steps if isinstance(step, EditBlock) and step.number in problem.blocks]
+    return problem.path, tuple(bodies) if bodies and not problem.is_refusal else problem.reason
 
 
 def _left_out(problems: Sequence[Problem]) -> list[str]:
@@ -241,20 +294,29 @@ def _left_out(problems: Sequence[Problem]) -> list[str]:
 
 def _checked(work: Work, edited: Edited) -> Edited:
     """*edited* without the files the role may not change, each a problem now; what is renamed stays whole."""
-    refusals = {path: reason for path, text in edited.files.items() if (reason := _refusal(work, path, text))}
+    refusals = {
+        path: problem for path, text in edited.files.items() if (problem := _refusal(work, path, text)) is not None
+    }
     for old, new in edited.renames.items():
-        if reason := refusals.get(old) or refusals.get(new):
-            refusals |= {old: reason, new: reason}
+        if problem := refusals.get(old) or refusals.get(new):
+            refusals |= {old: replace(problem, path=old), new: replace(problem, path=new)}
     allowed = {path: text for path, text in edited.files.items() if path not in refusals}
-    problems = tuple(Problem(path, reason, is_refusal=True) for path, reason in refusals.items())
+    problems = tuple(
+        replace(problem, blocks=tuple(block.number for block in edited.applied if block.path == path))
+        for path, problem in refusals.items()
+    )
     renames = {old: new for old, new in edited.renames.items() if old in allowed}
-    return Edited(allowed, edited.problems + problems, renames)
+    applied = tuple(block for block in edited.applied if block.path not in refusals)
+    return Edited(allowed, edited.problems + problems, renames, applied)
 
 
-def _refusal(work: Work, path: str, text: str | None) -> str | None:
+def _refusal(work: Work, path: str, text: str | None) -> Problem | None:
     if text is None and not work.moves_files:
-        return f"{path} has to stay where it is."
-    return work.refusal(path) or (work.objection(path, text) if text is not None else None)
+        return Problem(path, f"{path} has to stay where it is.", is_refusal=True)
+    if (reason := work.refusal(path)) is not None:
+        return Problem(path, reason, is_refusal=True)
+    objection = work.objection(path, text) if text is not None else None
+    return Problem(path, objection) if objection is not None else None
 
 
 async def _attempt(work: Work, edited: Edited, talk: _Talk) -> Attempt:
@@ -299,9 +361,11 @@ def _complaint(work: Work, attempt: Attempt) -> str:
     return "\n\n".join([failures, *broken])
 
 
-def _no_edit(reply: str, given_up: Sequence[str]) -> str:
+def _no_edit(reply: str, given_up: Sequence[str]) -> NoUsableEdit:
     said = " ".join(prose_of(reply, 300).split()) or "nothing"
-    return " ".join(["The model gave no edit that can be used.", *given_up[:2], f"It said: {said}"])
+    if not given_up and not parse_edit_blocks(reply):
+        return NothingToChange(f"The model proposes no change. It said: {said}", said=text_beside_edits(reply).strip())
+    return NoUsableEdit(" ".join(["The model gave no edit that can be used.", *given_up[:2], f"It said: {said}"]))
 
 
 def _first_line(text: str) -> str:

@@ -24,10 +24,10 @@ class Problem:
     path: str
     """Empty where it names none."""
     reason: str
-    block: int = 0
-    """The number of its block in the reply, from 1; 0 where it is about a file as a whole."""
+    blocks: tuple[int, ...] = ()
+    """The numbers of its blocks in the reply, from 1; empty where a line about a file as a whole is meant."""
     is_refusal: bool = False
-    """Whether it is of no use to send the edit again."""
+    """Whether the edit may not be made, however it is written."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Edited:
     renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Where files went: the old path is gone in *files*, the new one has the text."""
     applied: tuple[EditBlock, ...] = ()
-    """The blocks that are in *files*."""
+    """The blocks that are in *files*, each with the path of its file."""
 
 
 Texts = Callable[[str], str | None]
@@ -59,8 +59,8 @@ def apply_edit_blocks(
     draft = _Draft(read_text, earlier, shown)
     tried = [(step, draft.make(step)) for step in steps]
     problems = tuple(draft.explained(step, problem) for step, problem in tried if problem is not None)
-    made = tuple(step for step, problem in tried if problem is None and isinstance(step, EditBlock))
-    return Edited(draft.files, problems, draft.renames, made)
+    made = (step for step, problem in tried if problem is None and isinstance(step, EditBlock))
+    return Edited(draft.files, problems, draft.renames, tuple(draft.named(block) for block in made))
 
 
 def joined_renames(first: Mapping[str, str], then: Mapping[str, str]) -> dict[str, str]:
@@ -100,7 +100,11 @@ class _Draft:
         current = self._text(path) if path else None
         if problem is _FITS_NOWHERE and current is not None:
             problem = Problem(path, _nothing_found(step, path, current))
-        return replace(problem, block=step.number)
+        return replace(problem, path=path, blocks=(step.number,))
+
+    def named(self, block: EditBlock) -> EditBlock:
+        """*block* with the path of the file it is about."""
+        return replace(block, path=self._meant(block.path))
 
     def _text(self, path: str) -> str | None:
         return self.files[path] if path in self.files else self.read_text(path)
@@ -141,7 +145,8 @@ class _Draft:
 
     def _is_made(self, block: EditBlock, current: str) -> bool:
         """Whether *block* was applied before, word for word, and what it wrote still stands."""
-        if not any((block.path, block.body) == (one.path, one.body) for one in self.earlier.applied):
+        path = self._meant(block.path)
+        if not any((path, block.body) == (one.path, one.body) for one in self.earlier.applied):
             return False
         lines = split_lines(current)
         for at in reversed(block.dividers):

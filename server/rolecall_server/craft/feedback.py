@@ -18,11 +18,17 @@ MAX_OUTPUT_LINES = 40
 MAX_FAILING_TESTS = 12
 MAX_CASES = 8
 
-_STATES = "Your edits so far are applied; the files are as you left them. Send only the edits that are still needed."
+_STATES = (
+    "Your edits so far are applied; the files are as you left them. Send only the edits that are still needed; "
+    "where none is, a line `No change: why`."
+)
 
 
-def describe_problems(problems: Sequence[Problem]) -> str:
-    """A request for the blocks that could not be used, alone."""
+def describe_problems(problems: Sequence[Problem], n_blocks: int = 0, applied: Sequence[int] = ()) -> str:
+    """Return a request for the edits that could not be used, alone, and a word about those that may not be made.
+
+    *n_blocks* is how many blocks the reply had; those with the numbers *applied* are in the files.
+    """
     if not problems:
         return (
             "Your reply holds no edit block. Send the edits now, each as a FILE line followed by "
@@ -30,19 +36,29 @@ def describe_problems(problems: Sequence[Problem]) -> str:
         )
     refused = [problem for problem in problems if problem.is_refusal]
     misfits = [problem for problem in problems if not problem.is_refusal]
-    parts = ["These edits are not yours to make:\n", *map(_listed, refused), ""] if refused else []
+    told: list[str] = []
+    if refused:
+        told += ["These edits are not yours to make:\n", *(_listed(problem, n_blocks) for problem in refused), ""]
     if misfits:
-        asked = "Some edits could not be applied. Send these again, corrected, and no others; the rest is applied.\n"
-        return "\n".join([*parts, asked, *map(_listed, misfits)])
-    instead = (
-        "The rest is applied. Send the edits that take their place; where there are none, a line `No change: why`."
-    )
-    return "\n".join([*parts, instead])
+        told += ["Some edits could not be applied. Send these again, corrected, and no others; the rest is applied.\n"]
+        told += [_listed(problem, n_blocks) for problem in misfits]
+    else:
+        told += ["Send the edits that take their place; where there are none, a line `No change: why`."]
+    if applied:
+        told += [f"\nApplied already, and not to be sent again: {_blocks(applied, n_blocks)}."]
+    return "\n".join(told)
 
 
-def _listed(problem: Problem) -> str:
-    is_named = problem.is_refusal or not problem.path
-    return f"- {problem.reason}" if is_named else f"- {problem.path}: {problem.reason}"
+def _listed(problem: Problem, n_blocks: int) -> str:
+    where = f"About {_blocks(problem.blocks, n_blocks)}:\n" if problem.blocks and n_blocks > 1 else ""
+    is_named = not problem.path or problem.reason.startswith(f"{problem.path} ")
+    return f"{where}- {problem.reason}" if is_named else f"{where}- {problem.path}: {problem.reason}"
+
+
+def _blocks(numbers: Sequence[int], n_blocks: int) -> str:
+    """``block 3 of 5``, ``blocks 1, 2 and 4 of 5``"""
+    *others, last = map(str, numbers)
+    return f"blocks {', '.join(others)} and {last} of {n_blocks}" if others else f"block {last} of {n_blocks}"
 
 
 def describe_syntax(errors: Sequence[str]) -> str:

@@ -192,7 +192,7 @@ def test_the_blocks_around_one_that_cannot_be_read_are_applied() -> None:
         **dict.fromkeys(["a.py", "b.py", "c.py"], "old\n"),
     )
     assert set(result.files) == {"a.py", "c.py"}
-    assert [problem.block for problem in result.problems] == [2, 3, 4]
+    assert [problem.blocks for problem in result.problems] == [(2,), (3,), (4,)]
 
 
 def test_a_repeated_end_marker_ends_nothing_more() -> None:
