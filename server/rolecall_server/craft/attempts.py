@@ -104,11 +104,9 @@ class Work:
     to_mend: Callable[[tuple[TestOutcome, ...], str], tuple[TestOutcome, ...]] = lambda failures, said: failures
     """Which of the new failures the role is to mend, given all it has said."""
     is_answer: Callable[[str], bool] = lambda reply: False
-    """Whether a reply without edits will do where failing tests were shown."""
+    """Whether a reply without edits is a whole answer, beside those that are one from any role."""
     draft: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The files as the edits so far have them; kept up by the loop, for whoever looks things up meanwhile."""
-    is_whole: Callable[[str], bool] = lambda reply: False
-    """Whether a reply without edits is a whole answer, whatever was asked: nothing has to change, and why."""
     begin_repair: Callable[[Attempt], tuple[ChatMessage, ...]] | None = None
     """A conversation of its own about the failing tests; ``None``: that with the role goes on."""
 
@@ -141,6 +139,8 @@ class _Talk:
     """What kept the model from correcting edits of which others fit."""
     said: str = ""
     """All that the model said beside its edits."""
+    answer: str = ""
+    """The reply in which the model said why it makes no edit, if it did."""
 
     async def ask(self) -> str:
         n_characters = 0
@@ -179,7 +179,7 @@ async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
     report("asking the model", None)
     reply, edited = await _edits(work, talk, Edited({}, ()))
     if not edited.files:
-        raise _no_edit(reply, talk.given_up)
+        raise _no_edit(reply, talk)
     best = attempt = await _attempt(work, edited, talk)
     rationale, repairs, tried = prose_of(reply), 0, [edited.files]
     try:
@@ -210,7 +210,12 @@ async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
     first_reply = reply = await talk.ask()
     for correction in range(MAX_CORRECTIONS + 1):
         steps = draft.take(reply)
-        request = draft.request(reply, steps, was_asked_again=bool(correction or so_far.files))
+        if not steps:
+            is_late = bool(correction or so_far.files)
+            talk.answer = reply if is_answer(reply, was_asked_again=is_late) or work.is_answer(reply) else ""
+            if talk.answer or draft.merged != so_far.files:
+                break
+        request = draft.request(steps)
         if not request or correction == MAX_CORRECTIONS:
             break
         try:
@@ -220,7 +225,7 @@ async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
                 raise
             talk.interrupted = error
             break
-    talk.given_up += _left_out(draft.problems)
+    talk.given_up += _left_out((*draft.repeated, *draft.problems))
     return first_reply, draft.result()
 
 
@@ -231,6 +236,8 @@ class _Edits:
         self.merged = dict(so_far.files)
         self.problems: tuple[Problem, ...] = ()
         """Those of the last reply that held edits."""
+        self.repeated: tuple[Problem, ...] = ()
+        """Those that were there before, and are not asked about again."""
         self._work = work
         self._renames = dict(so_far.renames)
         self._applied: tuple[EditBlock, ...] = so_far.applied
@@ -253,17 +260,18 @@ class _Edits:
         self.problems = edited.problems
         return steps
 
-    def request(self, reply: str, steps: Sequence[Step], *, was_asked_again: bool) -> str:
-        """What the model is told after *reply* with *steps*; empty where there is nothing to ask, or nothing new."""
-        if not steps and (is_answer(reply, was_asked_again=was_asked_again) or self._work.is_answer(reply)):
+    def request(self, steps: Sequence[Step]) -> str:
+        """What the model is told after *steps*; empty where there is nothing to ask, or nothing new."""
+        matters = {_matter(problem, steps): problem for problem in self.problems} if steps else {"": None}
+        fresh = [problem for matter, problem in matters.items() if matter not in self._asked]
+        if steps:
+            self.repeated += tuple(problem for problem in self.problems if problem not in fresh)
+            self.problems = tuple(problem for problem in self.problems if problem in fresh)
+        if not fresh:
             return ""
-        problems = self.problems if steps else ()
-        wanted = {_matter(problem, steps) for problem in problems} if steps else {""}
-        if wanted <= self._asked:
-            return ""
-        self._asked |= wanted
+        self._asked |= matters.keys()
         n_blocks = sum(isinstance(step, EditBlock) for step in steps)
-        return describe_problems(problems, n_blocks, self._fresh)
+        return describe_problems(self.problems if steps else (), n_blocks, self._fresh)
 
     def result(self) -> Edited:
         """All edits, as far as they change anything."""
@@ -287,9 +295,10 @@ def _matter(problem: Problem, steps: Sequence[Step]) -> object:
 
 
 def _left_out(problems: Sequence[Problem]) -> list[str]:
-    return [
+    told = (
         f"An edit of {problem.path or 'a file'} was left out: {_first_line(problem.reason)}" for problem in problems
-    ]
+    )
+    return list(dict.fromkeys(told))
 
 
 def _checked(work: Work, edited: Edited) -> Edited:
@@ -361,11 +370,12 @@ def _complaint(work: Work, attempt: Attempt) -> str:
     return "\n\n".join([failures, *broken])
 
 
-def _no_edit(reply: str, given_up: Sequence[str]) -> NoUsableEdit:
-    said = " ".join(prose_of(reply, 300).split()) or "nothing"
-    if not given_up and not parse_edit_blocks(reply):
-        return NothingToChange(f"The model proposes no change. It said: {said}", said=text_beside_edits(reply).strip())
-    return NoUsableEdit(" ".join(["The model gave no edit that can be used.", *given_up[:2], f"It said: {said}"]))
+def _no_edit(reply: str, talk: _Talk) -> NoUsableEdit:
+    said = " ".join(prose_of(talk.answer or reply, 300).split()) or "nothing"
+    if talk.answer:
+        what = " ".join(["The model proposes no change.", *talk.given_up[:2], f"It said: {said}"])
+        return NothingToChange(what, said=text_beside_edits(talk.answer).strip())
+    return NoUsableEdit(" ".join(["The model gave no edit that can be used.", *talk.given_up[:2], f"It said: {said}"]))
 
 
 def _first_line(text: str) -> str:

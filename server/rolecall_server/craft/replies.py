@@ -51,7 +51,8 @@ _TALK_OF_A_FILE = re.compile(r"[\W\d_]*(?:\w+\s+){0,3}(?:file(?:name|path)?|path
 _OPERATION = re.compile(rf"{_LEAD}(?P<what>DELETE|RENAME|MOVE|REMOVE) FILE\b\**(?P<colon>\s*:)?\**\s*(?P<rest>.*)$")
 _ARROW = re.compile(r"(?P<old>`[^`]+`|\"[^\"]+\"|.+?)\s*(?:->|=>|→)\s*(?P<new>.+)$")
 _INSTEAD = re.compile(
-    r"^[\s>*_`-]*(?:Finding|Environment|Equivalent|WIDEN|ANSWER\s+F\d+)[*_`]*\s*:\s*\S", re.IGNORECASE | re.MULTILINE
+    r"^[\s>*_`-]*(?:Finding|No change|Environment|Equivalent|WIDEN|ANSWER\s+F\d+)[\s*_`]*:[\s*_`]*\S",
+    re.IGNORECASE | re.MULTILINE,
 )
 """Begins a line that a role is told to write where it has no edit to make."""
 _NOTHING = re.compile(
@@ -59,6 +60,8 @@ _NOTHING = re.compile(
     r"|(?:needs?|requires?) no (?:change|edit)|(?:is|are|was|were|has|have|does|do) already)",
     re.IGNORECASE,
 )
+_LEAST_OF_A_REASON = 12
+"""Letters and digits; "No." gives none."""
 _CODE = re.compile(r"^\s*(?:`{3,}|~{3,}|<{5,}|>{5,}|={5,})", re.MULTILINE)
 _NO_NAME = Name(fault="No `FILE:` line stands above this block.")
 _LONGER = "Where the text itself holds lines like these markers, write all three markers of the block with nine signs."
@@ -148,11 +151,12 @@ def is_answer(reply: str, *, was_asked_again: bool) -> bool:
     """Return whether *reply*, which holds no edits, says all that is to be said.
 
     It does where it holds what a role is told to say instead of edits, or says that nothing has to change. Where edits
-    were there before, or were asked for again, it needs no form: any sentence without code will do.
+    were there before, or were asked for again, it needs no form: a reason without code will do.
     """
     if _INSTEAD.search(reply) or (_NOTHING.search(reply) and not _CODE.search(reply)):
         return True
-    return was_asked_again and bool(re.search(r"\w", reply)) and not _CODE.search(reply)
+    gives_a_reason = len(re.findall(r"\w", reply)) >= _LEAST_OF_A_REASON
+    return was_asked_again and gives_a_reason and not _CODE.search(reply)
 
 
 def _lines(reply: str) -> list[str]:

@@ -13,7 +13,7 @@ from rolecall_analysis import facts_of
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Work, work_out
 from rolecall_server.craft.verdicts import is_answer, to_mend
-from rolecall_server.errors import NoUsableEdit
+from rolecall_server.errors import NothingToChange
 from rolecall_server.review.checks import check_changes
 from rolecall_server.sandbox import NotRun
 from rolecall_server.store.messages import Draft
@@ -98,7 +98,7 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[D
         draft=desk.draft,
         before=lambda: None,
         on_failure="",
-        is_whole=is_answer,
+        is_answer=is_answer,
     )
     tests = await _edits_of(work, overheard, desk, room, step)
     before = {path: read_text_or_none(desk.workspace, path) for path in tests.files}
@@ -179,7 +179,6 @@ async def _task_work(step: Step, desk: Desk, task: Task, fence: Fence) -> Work:
         moves_files=True,
         to_mend=to_mend,
         is_answer=is_answer,
-        is_whole=is_answer,
     )
 
 
@@ -229,10 +228,8 @@ async def _edits_of(work: Work, overheard: Overheard, desk: Desk, room: Room, st
     """
     try:
         outcome = await work_out(work, overheard, desk.report)
-    except NoUsableEdit:
-        if not is_answer(overheard.replies[-1]):
-            raise
-        return Edits(rationale=prose_alone(overheard.replies[-1]))
+    except NothingToChange as answer:
+        return Edits(rationale=prose_alone(answer.said))
     if outcome.interrupted is not None:
         raise outcome.interrupted
     attempt = outcome.attempt

@@ -261,7 +261,6 @@ async def _worked_out(desk: Desk, whole: _Whole, repair: _Repair, client: Overhe
         moves_files=True,
         to_mend=to_mend,
         is_answer=is_answer,
-        is_whole=is_answer,
     )
     outcome = await work_out(work, client, desk.report)
     if outcome.interrupted is not None:

@@ -64,7 +64,7 @@ async def revise(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         try_out=trials.of_change,
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
-        is_whole=is_answer,
+        is_answer=is_answer,
     )
     return work, trials
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
 
 from rolecall_server.craft.attempts import MAX_REPAIRS, Outcome, Work, prose_of, work_out
-from rolecall_server.errors import ConnectionFailed, NoUsableEdit, RolecallError
+from rolecall_server.errors import ConnectionFailed, NothingToChange, NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage
 from rolecall_server.review.evidence import Finding, Place
 from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
@@ -206,7 +207,7 @@ async def test_a_file_the_role_may_not_change_is_refused_with_the_reason() -> No
     model.replies = [model.replies[0], block(NEW, check_file(a=True), check_file(a=True, b=True))]
     outcome = await outcome_of(model, job)
     assert outcome.attempt.files == {NEW: check_file(a=True, b=True)}
-    assert "- Leave notes.md alone." in model.last_words[1]
+    assert "- notes.md: Leave notes.md alone." in model.last_words[1]
 
 
 async def test_a_model_that_gives_no_edit_is_asked_again_and_then_it_is_an_error_with_its_words() -> None:
@@ -214,7 +215,134 @@ async def test_a_model_that_gives_no_edit_is_asked_again_and_then_it_is_an_error
     with pytest.raises(NoUsableEdit, match="It said: I would rather not") as told:
         await outcome_of(model)
     assert told.value.next_step
-    assert all("Your reply holds no edit block." in words for words in model.last_words[1:])
+    assert len(model.asked) == 2, "it said no, and why"
+    assert "Your reply holds no edit block." in model.last_words[1]
+
+
+async def test_a_reply_that_says_nothing_is_asked_about_once() -> None:
+    model = ScriptedModel(["Hm.", "Hm."])
+    with pytest.raises(NoUsableEdit, match=r"The model gave no edit that can be used\. It said: Hm\.") as told:
+        await outcome_of(model)
+    assert not isinstance(told.value, NothingToChange)
+
+
+async def test_code_without_the_form_of_an_edit_is_asked_for_in_that_form() -> None:
+    code = "Nothing has to change but this:\n\n```python\ndef total(items):\n    return 0\n```\n"
+    model = ScriptedModel([code, block(NEW, "", check_file(a=True))])
+    assert (await outcome_of(model)).attempt.files == {NEW: check_file(a=True)}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Finding: price.py::total: gives 0, should give 1, as it says so.",
+        "**Finding:** price.py::total: it is wrong.",
+        "ANSWER F1: declined: the caller checks it.",
+        "WIDEN: cart.py: it calls it",
+        "Nothing has to change: the function does it already.",
+        "No edit is needed here, since `total` is right.",
+    ],
+)
+async def test_an_answer_without_edits_is_not_asked_about(reply: str) -> None:
+    model = ScriptedModel([reply])
+    with pytest.raises(NothingToChange, match=r"The model proposes no change\. It said: ") as told:
+        await outcome_of(model)
+    assert told.value.said == reply
+    assert len(model.asked) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "Finding: price.py::total: gives 0, should give 1.",
+        "The tests ask for what the requirements rule out, so I leave them.",
+        "ANSWER F2: declined: it is meant so.",
+    ],
+)
+async def test_an_answer_to_failing_tests_ends_the_loop(reply: str) -> None:
+    model = ScriptedModel([block(NEW, "", check_file(a=False)), reply])
+    outcome = await outcome_of(model)
+    assert len(model.asked) == 2
+    assert outcome.said.endswith(f"{reply}\n")
+    assert (len(outcome.attempt.failures), outcome.problems) == (1, ())
+
+
+async def test_a_reasoned_no_to_a_correction_ends_the_asking_and_names_what_is_left_out() -> None:
+    wrong = block("price.py", "    return max(items)\n", "    return 0\n")
+    model = ScriptedModel([block(NEW, "", check_file(a=True)) + wrong, "That line is gone already, so leave it."])
+    outcome = await outcome_of(model, work(run=lambda files: TestRun("ran")))
+    assert len(model.asked) == 2
+    assert outcome.attempt.files == {NEW: check_file(a=True)}
+    assert outcome.problems[0].startswith("An edit of price.py was left out: SEARCH matches nothing in price.py")
+
+
+async def test_several_blocks_of_which_one_is_wrong_are_told_by_their_numbers() -> None:
+    blocks = [
+        block("notes.md", "# Notes\n", "# Notes\n\nFirst.\n"),
+        block("notes.md", "Frist.\n", "Second.\n"),
+        block(NEW, "", check_file(a=True)),
+    ]
+    model = ScriptedModel(["".join(blocks), block("notes.md", "First.\n", "Second.\n")])
+    outcome = await outcome_of(model, work(run=lambda files: TestRun("ran")))
+    assert outcome.attempt.files == {"notes.md": "# Notes\n\nSecond.\n", NEW: check_file(a=True)}
+    told = model.last_words[1]
+    assert "About block 2 of 3:\n- notes.md: SEARCH matches nothing in notes.md" in told
+    assert "The nearest lines are (from line 3):\nFirst." in told, "as the first block left them"
+    assert told.endswith("\nApplied already, and not to be sent again: blocks 1 and 3 of 3.")
+
+
+async def test_a_block_that_comes_back_as_it_was_is_not_asked_for_again() -> None:
+    wrong = block("price.py", "    return max(items)\n", "    return 0\n")
+    model = ScriptedModel([block(NEW, "", check_file(a=True)) + wrong, wrong])
+    outcome = await outcome_of(model)
+    assert len(model.asked) == 2
+    assert len(outcome.problems) == 1
+
+
+async def test_a_block_that_was_applied_and_comes_again_is_not_applied_twice() -> None:
+    grow = block("notes.md", "# Notes\n", "# Notes\nmore\n") + block(NEW, "", check_file(a=True))
+    wrong, right = (block("price.py", f"    return {each}(items)\n", "    return 0\n") for each in ("max", "sum"))
+    model = ScriptedModel([grow + wrong, grow + right])
+    outcome = await outcome_of(model, work(run=lambda files: TestRun("ran")))
+    assert outcome.attempt.files["notes.md"] == "# Notes\nmore\n"
+    assert outcome.attempt.files[NEW] == check_file(a=True)
+    assert outcome.problems == ()
+
+
+async def test_a_refusal_is_told_once_and_asks_for_nothing_again() -> None:
+    job = work(refusal=lambda path: None if path == NEW else f"Leave {path} alone.")
+    meddling = block("notes.md", "# Notes\n", "# More\n")
+    model = ScriptedModel([meddling + block(NEW, "", check_file(a=True)), meddling])
+    outcome = await outcome_of(model, job)
+    assert outcome.attempt.files == {NEW: check_file(a=True)}
+    assert "About block 1 of 2:\n- notes.md: Leave notes.md alone." in model.last_words[1]
+    assert "Send these again" not in model.last_words[1]
+    assert len(model.asked) == 2
+
+
+async def test_a_repair_that_goes_back_to_an_earlier_attempt_ends_the_loop() -> None:
+    model = ScriptedModel([block(NEW, "", check_file(a=False, b=True)), change("b", False), change("b", True)])
+    outcome = await outcome_of(model)
+    assert len(model.asked) == 3
+    assert outcome.attempt.files == {NEW: check_file(a=False, b=True)}
+
+
+async def test_nothing_is_told_twice_in_the_same_words() -> None:
+    names = [f"def test_a({'(' * n}:\n" for n in range(4)]
+    replies = [block(NEW, "", names[0]), *(block(NEW, old, new) for old, new in itertools.pairwise(names))]
+    model = ScriptedModel(replies)
+    await outcome_of(model)
+    assert len(set(model.last_words)) == len(model.last_words) == 4
+
+
+async def test_a_name_like_a_cover_is_written_only_where_it_stands_already() -> None:
+    keyed = {**FILES, "keys.py": 'NAME = "REDACTED_SECRET_1"\n'}
+    good = block("keys.py", 'NAME = "REDACTED_SECRET_1"\n', 'OTHER = "REDACTED_SECRET_1"\n')
+    bad = block("price.py", "    return sum(items)\n", '    return "REDACTED_SECRET_7"\n')
+    model = ScriptedModel([good + bad, "There is no such secret, so I leave it out."])
+    outcome = await outcome_of(model, work(files=keyed, run=lambda files: TestRun("ran")))
+    assert outcome.attempt.files == {"keys.py": 'OTHER = "REDACTED_SECRET_1"\n'}
+    assert "REDACTED_SECRET_7 stands for no secret that you were shown" in model.last_words[1]
 
 
 async def test_only_edits_that_fit_nowhere_are_an_error_that_names_them() -> None:

@@ -48,7 +48,7 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
         moves_files=True,
-        is_whole=is_answer,
+        is_answer=is_answer,
     )
     return work, trials
 
