@@ -387,10 +387,10 @@ async def test_a_refused_edit_is_told_of_once(tmp_path: Path) -> None:
     talks = [talk for who, talk in zip(model.asked, model.conversations, strict=True) if who == "Engineer T1"]
     assert talks[-1][-1].text == (
         "These edits are not yours to make:\n\n"
-        "About block 3 of 3:\n"
+        "About block 2 of 2:\n"
         "- shop/receipt.py belongs to T2, which may be at work on it. Leave it out.\n\n"
         "Send the edits that take their place; where there are none, a line `No change: why`.\n\n"
-        "Applied already, and not to be sent again: blocks 1 and 2 of 3."
+        "Applied already, and not to be sent again: block 1 of 2."
     )
 
 
