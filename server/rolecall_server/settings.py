@@ -169,6 +169,12 @@ class TestSettings(_Group):
         scope="machine",
     )
     timeout_seconds: float = _setting(120.0, "How long one run of the tests may take.", gt=0)
+    suite_seconds: float = _setting(
+        60.0,
+        "After how many seconds of a run no test begins that does not reach the change: those that do come first, and "
+        "where all others fit as well, the whole suite runs. 0: only tests that reach the change.",
+        ge=0,
+    )
     worth_seconds: float = _setting(
         30.0,
         "How long new tests are tried on faults put into the code, one at a time, to see which are worth keeping; as "

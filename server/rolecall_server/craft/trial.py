@@ -48,17 +48,25 @@ class Bench:
     shadow: Shadow | NotRun
     interpreter: Interpreter | NotRun
     timeout_s: float
+    suite_s: float = 0.0
+    """After so long no test begins that was not asked for, where the whole suite is to run."""
 
     async def run(
-        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str]
+        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str], *, whole: bool = False
     ) -> TestRun | NotRun:
-        """The tests in *targets* (all where empty) with *files* laid over the workspace."""
+        """Run the tests in *targets* (all where empty) with *files* laid over the workspace.
+
+        *whole* has the rest of the suite run after them, as far as its time goes.
+        """
         if isinstance(self.shadow, NotRun):
             return self.shadow
         if isinstance(self.interpreter, NotRun) and not any(map(runs_tests, targets)):
             return self.interpreter
         self.shadow.write(files)
-        return await run_targets(self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s)
+        rest_s = self.suite_s if whole else None
+        return await run_targets(
+            self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s, rest_s=rest_s
+        )
 
     async def repeat(self, files: Mapping[str, str | None], targets: Sequence[str], times: int) -> Repetition | NotRun:
         """The tests in *targets* with *files* laid over the workspace, so many times, each in an order of its own."""
@@ -192,6 +200,11 @@ def _tests_importing(snapshot: Snapshot, path: str) -> Iterable[str]:
     return sorted(filter(is_test_file, reached)) or (path,)
 
 
+def is_of_all(run: TestRun | NotRun | None) -> bool:
+    """Return whether *run* is one of all tests that the repository's own collection has."""
+    return isinstance(run, TestRun) and 0 < run.collected <= len(run.outcomes)
+
+
 def bad_outcomes(run: TestRun | NotRun | None) -> tuple[TestOutcome, ...]:
     """The tests of *run* that failed or broke."""
     return run.failed if isinstance(run, TestRun) else ()
@@ -240,7 +253,15 @@ def evidence(
         coverage_reason=after.coverage_reason,
         confinement=after.confinement,
         not_run=(after.reason,) if after.status == "ran" and after.reason else (),
+        collected=after.collected,
+        mended=_mended(before, after),
     )
+
+
+def _mended(before: TestRun | NotRun | None, after: TestRun) -> tuple[str, ...]:
+    """The tests that failed before and pass now."""
+    passed = {outcome.test_id for outcome in after.passed}
+    return tuple(outcome.test_id for outcome in bad_outcomes(before) if outcome.test_id in passed)
 
 
 def _tally(run: TestRun) -> Tally:

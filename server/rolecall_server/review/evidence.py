@@ -172,6 +172,15 @@ class Evidence:
     left_out: tuple[LeftOut, ...] = ()
     orders: int = 0
     """In how many random orders the new tests passed, beside their own."""
+    collected: int = 0
+    """How many tests the repository has by its own collection, run or not; 0 where that is not known."""
+    mended: tuple[str, ...] = ()
+    """Tests that fail without the proposal and pass with it."""
+
+    @property
+    def run(self) -> int:
+        """How many tests were run, skipped ones included."""
+        return self.after.passed + self.after.failed + self.after.skipped if self.after else 0
 
     @property
     def is_tested(self) -> bool:
@@ -181,12 +190,19 @@ class Evidence:
     @property
     def unrun(self) -> tuple[str, ...]:
         """What of the tests was not run, and why: what a reader should know before all else."""
-        beside = tuple(f"not run: {what.rstrip('.')}" for what in self.not_run)
+        beside = tuple(f"not run: {what.rstrip('.')}" for what in (*self._for_want_of_time, *self.not_run))
         if self.is_tested and self.ran:
             return beside
         begun = "each was skipped, or broke before it began" if self.after else "no reason given"
         why = self.reason or begun
         return (f"{'not all tests ran' if self.is_tested else 'tests not run'}: {why.rstrip('.')}", *beside)
+
+    @property
+    def _for_want_of_time(self) -> tuple[str, ...]:
+        if self.run >= self.collected:
+            return ()
+        order = "those that reach the change came first, likeliest to fail first"
+        return (f"{self.collected - self.run:,} of {self.collected:,} tests, for want of time: {order}",)
 
     @property
     def new_failures(self) -> tuple[Failure, ...]:
@@ -230,6 +246,8 @@ def _counted(evidence: Evidence) -> list[str]:
     text = f"{evidence.after.passed} passed, {evidence.after.failed} failed"
     if evidence.after.skipped:
         text += f", {evidence.after.skipped} skipped"
+    if evidence.run < evidence.collected:
+        text += f"; ran {evidence.run:,} of {evidence.collected:,}"
     if evidence.before is not None:
         text += f" (before: {evidence.before.passed} passed, {evidence.before.failed} failed)"
     return [text]

@@ -14,6 +14,9 @@ OFF_MARK = " [shows a finding and fails as expected: off until chosen by itself]
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
+_MAX_NAMED = 20
+"""So many tests that failed before are named; the rest are counted."""
+
 _INVISIBLE = re.compile(
     r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     r"\ud800-\udfff\U000e0000-\U000e007f]"
@@ -154,15 +157,25 @@ def render_evidence(evidence: Evidence) -> list[str]:
     for finding in evidence.findings:
         lines.append(f"{'Breaks' if finding.certain else 'Look at'}: {finding}")
         lines += [f"  {place.path}, line {place.line + 1}: {place.text}" for place in finding.places]
-    known = len(evidence.failures) - len(evidence.new_failures)
-    if known:
-        lines.append(f"{known} of the failing tests failed before.")
+    lines += _known_failures(evidence)
     if evidence.repairs:
         lines.append(f"Repaired {evidence.repairs} time{'s' if evidence.repairs != 1 else ''} after a failing check.")
     lines += render_worth(evidence)
     lines += evidence.notes
     where = f" Tests ran in: {evidence.confinement}." if evidence.confinement else ""
     return [*lines, f"Written {f'by {evidence.model}' if evidence.model else 'without a model'}.{where}"]
+
+
+def _known_failures(evidence: Evidence) -> list[str]:
+    """What failed without the proposal, by name."""
+    still = [f"Failed before too: {one.test_id}: {one.message}" for one in evidence.failures if one.failed_before]
+    mended = [f"Failed before, passes now: {test}" for test in evidence.mended]
+    return [*_first(still), *_first(mended)]
+
+
+def _first(lines: list[str]) -> list[str]:
+    more = len(lines) - _MAX_NAMED
+    return [*lines[:_MAX_NAMED], *([f"{lines[0].partition(':')[0]}: {more} more"] if more > 0 else [])]
 
 
 def render_proposal(reviewed: Reviewed, only: Collection[str] | None = None) -> str:

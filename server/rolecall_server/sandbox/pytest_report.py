@@ -38,6 +38,10 @@ class Report:
     """Why coverage, or a file's, was not measured."""
     foreign: tuple[str, ...]
     """Modules that came from the workspace itself, not from the copy."""
+    collected: int = 0
+    """How many tests the repository's own collection has, where that was asked."""
+    uncollected: tuple[str, ...] = ()
+    """Files that were asked for and that it leaves out."""
 
     @property
     def says_nothing(self) -> bool:
@@ -51,6 +55,8 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
     coverage: dict[str, FileCoverage] = {}
     unmeasured: list[str] = []
     foreign: list[str] = []
+    uncollected: tuple[str, ...] = ()
+    collected = 0
     running = ""
     exit_code: int | None = None
     for record in _records(location):
@@ -67,11 +73,15 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
                     unmeasured.append(neutral(record["reason"]))
                 case "foreign":
                     foreign.extend(map(str, record["modules"]))
+                case "collected":
+                    collected, uncollected = int(record["tests"]), tuple(map(str, record["left_out"]))
                 case "end":
                     exit_code, running = int(record["exit_code"]), ""
                 case _:
                     pass
-    return Report(_merge(phases), running, exit_code, coverage, tuple(unmeasured), tuple(foreign))
+    return Report(
+        _merge(phases), running, exit_code, coverage, tuple(unmeasured), tuple(foreign), collected, uncollected
+    )
 
 
 def path_neutraliser(shadow: Shadow, folder: RunFolder) -> Callable[[str], str]:

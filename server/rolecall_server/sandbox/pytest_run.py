@@ -22,7 +22,7 @@ from rolecall_server.sandbox.pytest_command import (
 )
 from rolecall_server.sandbox.pytest_report import Report, path_neutraliser, read_report
 from rolecall_server.sandbox.python_framework import Framework, choose_framework
-from rolecall_server.sandbox.results import NotRun, RunStatus, TestOutcome, TestRun
+from rolecall_server.sandbox.results import NotRun, RunStatus, Suite, TestOutcome, TestRun
 from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
 from rolecall_server.sandbox.shadow import Shadow
 from rolecall_server.sandbox.steadiness import run_while_unchanged
@@ -34,6 +34,8 @@ TOO_MUCH = {
     "processes": "it started too many processes",
     "disk": "the disk with its copy of the workspace was almost full",
 }
+_PART_FOR_TESTS = 0.9
+"""Of the time a run has; what is left is for the last test, and for what the tests leave behind."""
 _INTERRUPTED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS = 2, 3, 4, 5
 
 
@@ -50,6 +52,7 @@ class _Task:
     timeout_s: float
     by_test: bool = False
     order_seed: int | None = None
+    suite: Suite | None = None
 
 
 async def run_tests(
@@ -61,25 +64,41 @@ async def run_tests(
     timeout_s: float,
     by_test: bool = False,
     order_seed: int | None = None,
+    suite: Suite | None = None,
 ) -> TestRun:
-    """How the tests *targets* end in *shadow*: paths or node ids, relative to its root; none means all of them.
+    """Return how the tests *targets* end in *shadow*: paths or node ids, relative to its root; none means all of them.
 
     *measure* names the files whose coverage is wanted, relative too, *by_test* asks which test reached which line.
-    With *order_seed* the tests run in an order of their own, and strings have hashes of their own. Nothing is ever
-    installed: what is missing is the reason why something was not run or not measured.
+    With *order_seed* the tests run in an order of their own, and strings have hashes of their own. A *suite* instead
+    of targets leaves it to the repository which tests there are; where that cannot be found out, its first files are
+    run by name. Nothing is ever installed: what is missing is the reason why something was not run or not measured.
     """
     capabilities = await probe(interpreter)
     if isinstance(capabilities, NotRun):
         return TestRun("not run", str(capabilities), confinement=shadow.confinement.name)
-    framework = await asyncio.to_thread(choose_framework, shadow, capabilities, targets)
+    framework = await asyncio.to_thread(choose_framework, shadow, capabilities, suite.first if suite else targets)
     if framework is None:
         return TestRun("not run", str(_no_pytest(interpreter)), confinement=shadow.confinement.name)
     named = tuple(f"./{target}" if target.startswith("-") else target for target in targets)
-    task = _Task(shadow, interpreter, capabilities, framework, named, tuple(measure), timeout_s, by_test, order_seed)
+    measured = tuple(measure)
+    task = _Task(shadow, interpreter, capabilities, framework, named, measured, timeout_s, by_test, order_seed, suite)
     return await run_while_unchanged(shadow, lambda: _run(task))
 
 
 async def _run(task: _Task) -> TestRun:
+    run = await _run_with_flags(task)
+    if (
+        task.suite is None
+        or not task.suite.first
+        or run.status == "ran"
+        or any("::" in o.test_id for o in run.outcomes)
+    ):
+        return run
+    named = await _run_with_flags(replace(task, suite=None, targets=task.suite.first))
+    return replace(named, reason=f"{named.reason} The rest of the suite: {run.reason}".strip())
+
+
+async def _run_with_flags(task: _Task) -> TestRun:
     flags = steering_flags(task.capabilities) if task.framework == "pytest" else []
     run = await _run_once(task, flags)
     if run.status == "not run" and any(flag in run.reason for flag in flags):
@@ -92,7 +111,16 @@ async def _run_once(task: _Task, flags: Sequence[str]) -> TestRun:
     try:
         async with run_folder(task.shadow) as folder:
             seed = task.order_seed
-            request_report(task.shadow, folder, task.capabilities, task.measure, by_test=task.by_test, order_seed=seed)
+            wanted = {"suite": _wanted(task)}
+            request_report(
+                task.shadow,
+                folder,
+                task.capabilities,
+                task.measure,
+                by_test=task.by_test,
+                order_seed=seed,
+                more=wanted,
+            )
             command, readable = _command(task, flags, folder)
             end = await run_in_shadow(task.shadow, folder, command, readable, timeout_s=task.timeout_s)
             neutral = path_neutraliser(task.shadow, folder)
@@ -100,6 +128,14 @@ async def _run_once(task: _Task, flags: Sequence[str]) -> TestRun:
     except OSError as error:
         return _not_run(task, f"{task.framework} cannot be started in the shadow: {error.strerror}.")
     return _judge(task, replace(end, output=neutral(end.output)), report)
+
+
+def _wanted(task: _Task) -> dict[str, object] | None:
+    """What the tests' process is told of a suite: after the second limit, no test is begun at all."""
+    if task.suite is None:
+        return None
+    ending_s = _PART_FOR_TESTS * task.timeout_s
+    return {"first": task.suite.first, "rest_s": min(task.suite.rest_s, ending_s), "first_s": ending_s}
 
 
 def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> tuple[Command, Sequence[Path]]:
@@ -141,6 +177,8 @@ def _judge(task: _Task, end: ProcessEnd, report: Report) -> TestRun:
         output=end.output,
         duration_s=end.duration_s,
         confinement=task.shadow.confinement.name,
+        collected=report.collected,
+        uncollected=report.uncollected,
     )
 
 

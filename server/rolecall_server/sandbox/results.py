@@ -62,6 +62,16 @@ class FileCoverage:
 
 
 @dataclass(frozen=True)
+class Suite:
+    """All tests that the repository's own collection has, some of them first."""
+
+    first: tuple[str, ...] = ()
+    """Files, the likeliest to fail first."""
+    rest_s: float = 0.0
+    """None of the others begins later than this; 0: none of them is run."""
+
+
+@dataclass(frozen=True)
 class TestRun:
     """One run of the tests. Only ``ran`` means that pytest came to its end."""
 
@@ -81,6 +91,10 @@ class TestRun:
     duration_s: float = 0.0
     confinement: str = ""
     """Where it ran."""
+    collected: int = 0
+    """How many tests the repository's own collection has, run or not; 0 where it was not asked."""
+    uncollected: tuple[str, ...] = ()
+    """Files that were to run first, and that this collection leaves out."""
 
     @property
     def passed(self) -> tuple[TestOutcome, ...]:

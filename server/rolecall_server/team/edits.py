@@ -10,7 +10,7 @@ from types import MappingProxyType
 from pydantic import BaseModel, ConfigDict
 
 from rolecall_server.craft.edit_blocks import joined_renames
-from rolecall_server.craft.trial import Bench
+from rolecall_server.craft.trial import Bench, is_of_all
 from rolecall_server.review.evidence import Evidence
 from rolecall_server.sandbox import NotRun, ProcessEnd, TestRun
 from rolecall_server.team.request import Desk
@@ -100,16 +100,18 @@ class SharedBench(Bench):
     """The runs with nothing laid over the workspace: they tell every role the same, so each is made once."""
 
     async def run(
-        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str]
+        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str], *, whole: bool = False
     ) -> TestRun | NotRun:
-        """The tests in *targets* (all where empty) with *files* laid over what lies below."""
-        laid, wanted = {**self.below, **files}, (tuple(targets), tuple(measure))
+        """Run the tests in *targets* (all where empty) with *files* laid over what lies below."""
+        laid, wanted = {**self.below, **files}, (tuple(targets), tuple(measure), whole)
+        everything = ((), tuple(measure), True)
         async with self.turn:
-            if not laid and wanted in self.as_it_is:
-                return self.as_it_is[wanted]
-            ended = await super().run(laid, targets, measure)
+            known = self.as_it_is.get(wanted) or (self.as_it_is.get(everything) if whole else None)
+            if not laid and known is not None:
+                return known
+            ended = await super().run(laid, targets, measure, whole=whole)
             if not laid:
-                self.as_it_is[wanted] = ended
+                self.as_it_is[everything if whole and is_of_all(ended) else wanted] = ended
             return ended
 
     async def snippet(self, files: Mapping[str, str | None], code: str, timeout_s: float) -> ProcessEnd | NotRun:

@@ -257,7 +257,7 @@ async def open_bench(repository: Repository, report: Report) -> AsyncGenerator[B
     report("setting the workspace apart", None)
     confinement = await choose_confinement(tests.confinement, repository.workspace.root)
     async with shadow_workspace(repository.workspace, confinement, copies=cache_path() / "copies") as shadow:
-        yield Bench(shadow, interpreter, tests.timeout_seconds)
+        yield Bench(shadow, interpreter, tests.timeout_seconds, tests.suite_seconds)
 
 
 def _changes(repository: Repository, attempt: Attempt) -> tuple[FileChange, ...]:

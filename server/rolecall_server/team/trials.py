@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
 
-from rolecall_analysis import Snapshot
-from rolecall_server.craft.trial import select_for_change
-from rolecall_server.sandbox import NotRun, TestRun
+from rolecall_analysis import Snapshot, is_test
+from rolecall_server.craft.trial import bad_outcomes, is_of_all, select_for_change
+from rolecall_server.sandbox import NotRun, TestRun, runs_tests
 from rolecall_server.team.request import Desk
 from rolecall_server.workspace import file_exists
+
+_MOST_TRIED_AGAIN = 200
+_PROSE = frozenset({".md", ".rst", ".txt"})
 
 
 @dataclass
@@ -23,30 +27,59 @@ class Trials:
     before: TestRun | NotRun | None = None
     """The latest run without the change; ``None`` where there were no tests to run."""
     _targets_before: frozenset[str] = field(default_factory=frozenset[str])
+    _whole_before: bool = False
 
-    async def without_change(self, targets: Sequence[str]) -> None:
-        """Run *targets* on the text as it is, unless that was done."""
-        existing = frozenset(path for path in targets if file_exists(self.desk.workspace, path))
-        if existing <= self._targets_before:
+    async def without_change(self, targets: Sequence[str], *, whole: bool = False) -> None:
+        """Run *targets*, of the *whole* suite the rest too, on the text as it is, unless that was done."""
+        existing = {path: None for path in targets if file_exists(self.desk.workspace, path)}
+        is_known = existing.keys() <= self._targets_before or (self._whole_before and is_of_all(self.before))
+        if is_known and self._whole_before >= whole:
             return
         self.desk.report("running the tests as they are", None)
-        self._targets_before |= existing
-        self.before = await self.desk.bench.run({}, sorted(self._targets_before), self.measure)
+        wanted = [*existing, *sorted(self._targets_before - existing.keys())]
+        self._targets_before |= existing.keys()
+        self._whole_before = whole
+        self.before = await self.desk.bench.run({}, wanted, self.measure, whole=whole)
 
-    async def with_change(self, files: Mapping[str, str | None], targets: Sequence[str]) -> TestRun | NotRun:
-        """Run those of *targets* that are left with *files* laid over the workspace."""
+    async def with_change(
+        self, files: Mapping[str, str | None], targets: Sequence[str], *, whole: bool = False
+    ) -> TestRun | NotRun:
+        """Run those of *targets* that are left, and the rest of the *whole* suite, with *files* over the workspace."""
         left = [path for path in targets if files.get(path, "") is not None]
-        if not left:
+        if not left and not whole:
             return NotRun("The tests that reach the change are gone with it.")
-        return await self.desk.bench.run(files, left, self.measure)
+        return await self.desk.bench.run(files, left, self.measure, whole=whole)
 
     async def of_change(self, files: Mapping[str, str | None]) -> TestRun | NotRun:
-        """Run the tests that reach *files*, without the change and with it; the run with it."""
+        """Run the tests that reach *files*, then the others, without the change and with it; the run with it."""
         targets = await asyncio.to_thread(tests_of_change, self.desk.snapshot, files)
-        if not targets:
+        whole = await asyncio.to_thread(_has_suite, self.desk.snapshot, files)
+        if not targets and not whole:
             return NotRun("No test reaches the changed files.")
-        await self.without_change(targets)
-        return await self.with_change(files, targets)
+        await self.without_change(targets, whole=whole)
+        run = await self.with_change(files, targets, whole=whole)
+        await self._try_without(run, files)
+        return run
+
+    async def _try_without(self, run: TestRun | NotRun, files: Mapping[str, str | None]) -> None:
+        """Run the tests that fail in *run*, and for which there was no time without the change, without it."""
+        if not isinstance(self.before, TestRun) or is_of_all(self.before):
+            return
+        known = {outcome.test_id for outcome in self.before.outcomes}
+        unknown = [
+            bad.test_id
+            for bad in bad_outcomes(run)
+            if bad.test_id not in known and bad.test_id.partition("::")[0] not in files
+        ]
+        again = await self.desk.bench.run({}, unknown[:_MOST_TRIED_AGAIN], ()) if unknown else None
+        if isinstance(again, TestRun):
+            self.before = replace(self.before, outcomes=(*self.before.outcomes, *again.outcomes))
+
+
+def _has_suite(snapshot: Snapshot, files: Mapping[str, str | None]) -> bool:
+    """Whether there are tests in Python, and *files* that may make them fail: Python, or data of any kind."""
+    is_elsewhere = all(PurePosixPath(path).suffix in _PROSE or runs_tests(path) for path in files)
+    return not is_elsewhere and any(is_test(snapshot, path) for path in snapshot.files)
 
 
 def tests_of_change(snapshot: Snapshot, files: Mapping[str, str | None]) -> tuple[str, ...]:

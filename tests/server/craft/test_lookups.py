@@ -69,7 +69,7 @@ class Rehearsed(Bench):
     ran: list[list[str]] = field(default_factory=list)
 
     async def run(
-        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str]
+        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str], *, whole: bool = False
     ) -> TestRun | NotRun:
         assert not files
         self.ran.append(list(targets))

@@ -10,7 +10,16 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.sandbox import Confinement, Interpreter, Shadow, TestRun, Unconfined, run_tests, shadow_workspace
+from rolecall_server.sandbox import (
+    Confinement,
+    Interpreter,
+    Shadow,
+    Suite,
+    TestRun,
+    Unconfined,
+    run_tests,
+    shadow_workspace,
+)
 from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
@@ -114,10 +123,11 @@ def run_in_shadow(python: Interpreter, confinement: Confinement) -> Callable[...
         proposal: Mapping[str, str | None] | None = None,
         timeout_s: float = PATIENCE_S,
         confinement: Confinement = confinement,
+        suite: Suite | None = None,
     ) -> TestRun:
         async with shadow_workspace(workspace, confinement) as shadow:
             assert isinstance(shadow, Shadow)
             shadow.write(proposal or {})
-            return await run_tests(shadow, interpreter, targets, measure, timeout_s=timeout_s)
+            return await run_tests(shadow, interpreter, targets, measure, timeout_s=timeout_s, suite=suite)
 
     return run

@@ -78,7 +78,7 @@ class Rehearsed(Bench):
     """A bench whose runs all end as `RAN` did."""
 
     async def run(
-        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str]
+        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str], *, whole: bool = False
     ) -> TestRun | NotRun:
         return RAN
 

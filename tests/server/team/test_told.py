@@ -41,7 +41,7 @@ class Failing(SharedBench):
     """A bench on which the tests of the tax fail, and others pass."""
 
     async def run(
-        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str]
+        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str], *, whole: bool = False
     ) -> TestRun | NotRun:
         bad = TestOutcome(
             "tests/test_tax.py::test_tax_is_added",

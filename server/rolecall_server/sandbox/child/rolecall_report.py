@@ -15,6 +15,7 @@ import pytest
 from rolecall_session import (
     Session,
     message_of,
+    seconds,
     tell,
     tell_report,
 )
@@ -99,6 +100,35 @@ class Order:
         items.sort(key=lambda item: [places.setdefault(node, chance.random()) for node in item.listchain()])
 
 
+class Suite:
+    """All tests that there are, some files first, and none begun too late."""
+
+    def __init__(self, wanted: dict[str, Any]) -> None:
+        self._ranks = {path: rank for rank, path in enumerate(wanted["first"])}
+        self._first_s, self._rest_s = wanted["first_s"], wanted["rest_s"]
+        self._failing: set[str] = set()
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        if not report.passed:
+            self._failing.add(report.nodeid.partition("::")[0])
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        found = self._failing.union(map(_path_of, items))
+        tell("collected", tests=len(items), left_out=[path for path in self._ranks if path not in found])
+        items.sort(key=lambda item: self._ranks.get(_path_of(item), len(self._ranks)))
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
+        """Pass over a test that would begin too late."""
+        limit_s = self._first_s if _path_of(item) in self._ranks else self._rest_s
+        return True if seconds() >= limit_s else None
+
+
+def _path_of(item: pytest.Item) -> str:
+    return item.nodeid.partition("::")[0]
+
+
 class Watch:
     """Has the session watched, and tells, after every other plugin, that it has come to its end."""
 
@@ -123,6 +153,8 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     session = Session()
     session.start()
     pluginmanager.register(Reporter(), "rolecall-reporter")
+    if session.request.get("suite") is not None:
+        pluginmanager.register(Suite(session.request["suite"]), "rolecall-suite")
     if (seed := session.request["order_seed"]) is not None:
         pluginmanager.register(Order(seed), "rolecall-order")
     pluginmanager.register(Watch(session), "rolecall-watch")

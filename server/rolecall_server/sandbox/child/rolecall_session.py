@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 import traceback
 from functools import partial
 from importlib.machinery import BuiltinImporter, FrozenImporter, ModuleSpec, PathFinder
@@ -33,6 +34,15 @@ _temporary = Path(tempfile.gettempdir())
 _owner = os.getpid()
 # Opened once and bound to its function: a test may have replaced `open` and `os` for its own purposes.
 _append = partial(os.write, os.open(_here / "report.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600))
+
+
+_now = time.monotonic  # bound here for the same reason
+_began_s = _now()
+
+
+def seconds() -> float:
+    """Return how long this process has run."""
+    return _now() - _began_s
 
 
 def tell(kind: str, **facts: object) -> None:

@@ -11,17 +11,20 @@ the folder it is started in; without any, every file is taken that unittest woul
 from __future__ import annotations
 
 import importlib
+import math
 import os
 import random
 import sys
 import time
 import traceback
 import unittest
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from rolecall_session import (
     Session,
     message_of,
+    seconds,
     tell,
     tell_report,
 )
@@ -42,6 +45,7 @@ class Teller(unittest.TestResult):
         super().__init__()
         self._session = session
         self._ids = ids
+        self._until_s = math.inf
         self._began = 0.0
 
     def startTest(self, test: unittest.TestCase) -> None:
@@ -55,6 +59,13 @@ class Teller(unittest.TestResult):
         duration_s = time.monotonic() - self._began
         tell_report(self._id(test), "teardown", "passed", message="", detail="", duration_s=duration_s)
         super().stopTest(test)
+        self.shouldStop |= seconds() >= self._until_s
+
+    def run_until(self, until_s: float, tests: Sequence[unittest.TestCase]) -> None:
+        """Run *tests*, none of which begins later than *until_s*."""
+        self._until_s = until_s
+        self.shouldStop = seconds() >= until_s
+        unittest.TestSuite(tests).run(self)
 
     def addSuccess(self, test: unittest.TestCase) -> None:
         self._tell(test, "passed")
@@ -108,13 +119,23 @@ def main(targets: Sequence[str]) -> int:
     session = Session()
     session.start()
     ids: dict[int, str] = {}
-    tests = [test for target in targets or sorted(_files()) for test in _load(target, ids)]
+    suite = session.request.get("suite")
+    ranks = {path: rank for rank, path in enumerate(suite["first"])} if suite else {}
+    files = targets or sorted(_files(), key=lambda path: (ranks.get(path, len(ranks)), path))
+    tests = [test for target in files for test in _load(target, ids)]
+    if suite:
+        tell("collected", tests=len(tests), left_out=[path for path in ranks if path not in files])
     if (seed := session.request["order_seed"]) is not None:
         chance = random.Random(seed)  # noqa: S311
         places: dict[object, float] = {}
         tests.sort(key=lambda test: [places.setdefault(part, chance.random()) for part in _parts(ids[id(test)])])
     result = Teller(session, ids)
-    unittest.TestSuite(tests).run(result)
+    if suite:
+        is_first = [ids[id(test)].partition("::")[0] in ranks for test in tests]
+        result.run_until(suite["first_s"], list(compress(tests, is_first)))
+        result.run_until(suite["rest_s"], list(compress(tests, [not first for first in is_first])))
+    else:
+        result.run_until(math.inf, tests)
     session.finish()
     code = _NO_TESTS if not result.testsRun and not result.errors else int(not result.wasSuccessful())
     tell("end", exit_code=code)

@@ -13,7 +13,7 @@ from rolecall_server.sandbox.interpreter import Interpreter
 from rolecall_server.sandbox.process import ProcessEnd
 from rolecall_server.sandbox.pytest_report import MAX_REPORT_BYTES, path_neutraliser
 from rolecall_server.sandbox.pytest_run import TOO_MUCH, run_tests
-from rolecall_server.sandbox.results import NotRun, RunStatus, TestOutcome, TestRun
+from rolecall_server.sandbox.results import NotRun, RunStatus, Suite, TestOutcome, TestRun
 from rolecall_server.sandbox.run_folder import RunFolder, clean_environment, run_folder, run_in_shadow
 from rolecall_server.sandbox.runners.choice import choose_runner, is_test_file, runs_tests
 from rolecall_server.sandbox.runners.port import Errand, Package, Runner, Told
@@ -31,20 +31,24 @@ async def run_targets(
     measure: Sequence[str] = (),
     *,
     timeout_s: float,
+    rest_s: float | None = None,
 ) -> TestRun:
-    """How *targets* end in *shadow*: Python's tests by *interpreter*, others by the runners their packages name.
+    """Return how *targets* end in *shadow*: Python's by *interpreter*, others by the runners their packages name.
 
     A target that is no test of a language but Python stands for its whole package. *measure* names Python files
-    whose coverage is wanted. Each command may take *timeout_s*.
+    whose coverage is wanted. Each command may take *timeout_s*. With *rest_s* the repository's own collection says
+    which tests Python has; those that are no targets run after them, and none of them begins later than that.
     """
     others = [target for target in targets if runs_tests(target)]
     python = [target for target in targets if target not in others]
     runs: list[TestRun] = []
-    if python or not others:
+    if python or rest_s is not None or not others:
         if isinstance(interpreter, NotRun):
             runs.append(TestRun("not run", str(interpreter), confinement=shadow.confinement.name))
         else:
-            runs.append(await run_tests(shadow, interpreter, python, measure, timeout_s=timeout_s))
+            suite = None if rest_s is None else Suite(tuple(python), rest_s)
+            named = python if suite is None else ()
+            runs.append(await run_tests(shadow, interpreter, named, measure, timeout_s=timeout_s, suite=suite))
     for errand in _grouped(shadow, others):
         if isinstance(errand, NotRun):
             runs.append(TestRun("not run", str(errand), confinement=shadow.confinement.name))
@@ -178,4 +182,6 @@ def joined(runs: Sequence[TestRun]) -> TestRun:
         output="\n".join(run.output for run in runs if run.output),
         duration_s=sum(run.duration_s for run in runs),
         confinement=runs[0].confinement,
+        collected=sum(run.collected for run in runs),
+        uncollected=tuple(path for run in runs for path in run.uncollected),
     )

@@ -1,0 +1,102 @@
+"""Which tests a change is tried with: those that reach it, then the rest of the suite, without it and with it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from rolecall_analysis import Index
+from rolecall_server.craft.trial import evidence, new_failures
+from rolecall_server.review.evidence import Evidence, summarise_tests
+from rolecall_server.review.rendering import render_evidence
+from rolecall_server.sandbox import NotRun, TestRun
+from rolecall_server.settings import Settings
+from rolecall_server.store import open_store
+from rolecall_server.team.request import Desk
+from rolecall_server.team.run import Repository, open_bench
+from rolecall_server.team.trials import Trials
+from rolecall_server.workspace import Workspace
+from support.fixture import parse_fixture
+from support.workspaces import environment
+
+SHOP = """
+#- filters.py
+import json
+REGISTER = json.load(open("filters.json"))
+def upper(text): return text.upper()
+def lower(text): return text.lower()
+#- filters.json
+{"upper": "filters"}
+#- tests/test_by_name.py
+import importlib
+def test_upper():
+    module = importlib.import_module("fil" + "ters")
+    assert module.upper("a") == "A"
+#- tests/test_known.py
+def test_broken_all_along(): assert False
+#- tests/test_lower.py
+from filters import lower
+def test_lower(): assert lower("A") == "a"
+#- README.md
+Filters.
+"""
+BROKEN = {
+    "filters.py": "def upper(text): return text\ndef lower(text): return text.lower()\n",
+}
+
+
+@asynccontextmanager
+async def trials_in(root: Path, **settings: object) -> AsyncGenerator[Trials]:
+    workspace = Workspace(parse_fixture(SHOP).write_to(root / "work").resolve())
+    index = Index(workspace.root)
+    index.scan()
+    store = open_store(root / "rolecall.db")
+    read = Settings.model_validate({"tests": settings})
+    repository = Repository(workspace, index.snapshot(), store, read, environment(root / "home"))
+    async with open_bench(repository, lambda *_: None) as bench:
+        yield Trials(Desk(workspace, index.snapshot(), read, None, bench, lambda *_: None), ())
+    index.close()
+
+
+def shown(trials: Trials, run: TestRun | NotRun) -> Evidence:
+    return evidence(trials.before, run, problems=(), findings=(), repairs=0, model="m")
+
+
+async def test_the_whole_suite_runs_so_that_a_test_that_nothing_led_to_shows_what_is_broken(tmp_path: Path) -> None:
+    async with trials_in(tmp_path) as trials:
+        run = await trials.of_change(BROKEN)
+    assert isinstance(run, TestRun)
+    assert [bad.test_id for bad in new_failures(trials.before, run)] == ["tests/test_by_name.py::test_upper"]
+    assert run.outcomes[0].test_id == "tests/test_lower.py::test_lower", "what reaches the change runs first"
+    assert summarise_tests(shown(trials, run)) == "1 passed, 2 failed (before: 2 passed, 1 failed)"
+
+
+async def test_where_there_is_no_time_for_all_the_evidence_says_how_many_ran_and_which_first(tmp_path: Path) -> None:
+    async with trials_in(tmp_path, suite_seconds=0) as trials:
+        run = await trials.of_change(BROKEN)
+    found = shown(trials, run)
+    assert summarise_tests(found).endswith("; 1 passed, 0 failed; ran 1 of 3 (before: 1 passed, 0 failed)")
+    assert render_evidence(found)[0] == (
+        "Not run: 2 of 3 tests, for want of time: those that reach the change came first, likeliest to fail first."
+    )
+
+
+async def test_what_failed_before_is_named_and_so_is_what_passes_now(tmp_path: Path) -> None:
+    name = "tests/test_known.py::test_broken_all_along"
+    async with trials_in(tmp_path) as trials:
+        lines = render_evidence(shown(trials, await trials.of_change(BROKEN)))
+        assert f"Failed before too: {name}: AssertionError: assert False" in lines, lines
+        mended = {"tests/test_known.py": "def test_broken_all_along(): assert True\n"}
+        lines = render_evidence(shown(trials, await trials.of_change(mended)))
+        assert f"Failed before, passes now: {name}" in lines
+
+
+async def test_data_may_break_any_test_and_prose_none(tmp_path: Path) -> None:
+    async with trials_in(tmp_path) as trials:
+        run = await trials.of_change({"filters.json": "no JSON"})
+        assert {bad.test_id.partition("::")[0] for bad in new_failures(trials.before, run)} == {
+            "tests/test_by_name.py",
+            "tests/test_lower.py",
+        }
+        assert isinstance(await trials.of_change({"README.md": "Filters, and more.\n"}), NotRun)
