@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from rolecall_analysis import Definition, FileFacts, Snapshot
-from rolecall_analysis.queries.parameters import Parameter, misfit, parameters_of
+from rolecall_analysis.queries.parameters import Arguments, Parameter, misfit, parameters_of
 from rolecall_server.review.anchor import text_with
 from rolecall_server.review.bindings import (
     FIXTURE,
@@ -214,17 +214,24 @@ def _fitting(
             fields = ((target.path, target.qualified_name, name) for name in arguments)
             yield from (Need(hunk, binder, Why.USES, key) for key in fields for binder in came.get(key, ()))
             called = (*_callable(target), target.name)
-            for was, _, headers in changed.get(_callable(target), ()):
-                if misfit(was, arguments, _n_bound(target)):
+            for was, now, headers in changed.get(_callable(target), ()):
+                if misfit(was, arguments, _n_bound(target)) or _shifts(was, now, arguments, _n_bound(target)):
                     yield from (Need(hunk, header, Why.CALLS, called) for header in headers)
     for hunk, targets, arguments in calls_in(old):
         for target in targets:
             fields = ((target.path, target.qualified_name, name) for name in arguments)
             yield from (Need(taker, hunk, Why.REMOVES, key) for key in fields for taker in went.get(key, ()))
             path, name = _callable(target)
-            for _, now, headers in changed.get((renamed.get(path, path), name), ()):
-                if misfit(now, arguments, _n_bound(target)):
+            for was, now, headers in changed.get((renamed.get(path, path), name), ()):
+                if misfit(now, arguments, _n_bound(target)) or _shifts(was, now, arguments, _n_bound(target)):
                     yield from (Need(header, hunk, Why.CALLS, (path, name, target.name)) for header in headers)
+
+
+def _shifts(was: Sequence[Parameter], now: Sequence[Parameter], arguments: Arguments, n_bound: int) -> bool:
+    """Return whether a value that a call gives by its position goes to another parameter than it did."""
+    places = {one.name: place for place, one in enumerate(now)}
+    n_given = n_bound + next((n for n, one in enumerate(arguments) if one), len(arguments))
+    return any(places.get(one.name, place) != place for place, one in enumerate(was[:n_given]))
 
 
 _Change = tuple[Sequence[Parameter], Sequence[Parameter], set[str]]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
 from textwrap import dedent
 
 from rolecall_analysis import Snapshot
@@ -12,6 +15,7 @@ from rolecall_server.review.proposal import HunkState, Proposal
 from rolecall_server.review.selection import lacks_of, texts_with
 from rolecall_server.review.shelf import Reviewed
 from rolecall_server.workspace import TextFile
+from support.workspaces import write_workspace
 
 Texts = dict[str, str]
 
@@ -34,13 +38,13 @@ def reviewed(before: Texts, after: Texts, rejected: set[str]) -> Reviewed:
         hunk.id: HunkState.REJECTED if any(line in "".join(hunk.new_lines) for line in rejected) else HunkState.PENDING
         for _, hunk in proposal.hunks()
     }
-    assert HunkState.REJECTED in states.values()
     return Reviewed(proposal, states)
 
 
 def warnings(before: Texts, after: Texts, *rejected: str, now: Texts | None = None) -> list[str]:
     """What is said where all is accepted but the hunks that add one of the *rejected* lines."""
     selected = reviewed(before, after, {*rejected})
+    assert HunkState.REJECTED in selected.states.values()
     texts = {**before, **(now or {})}
     lacks = lacks_of(selected, selected.offered, Snapshot().with_changes({**texts}), texts.get)
     return [lack.sentence for lack in lacks]
@@ -157,6 +161,15 @@ def test_a_parameter_is_missed_by_its_calls() -> None:
     assert warnings(before, after, "row(size=0)") == ["use passes size, which h1 adds"]
 
 
+def test_a_parameter_that_is_put_before_others_and_its_calls_by_position_need_each_other() -> None:
+    before = {"a.py": "def page(path, color=None):\n    return color\n\n\n" + FILLER + "def f():\n    page('x', 1)\n"}
+    after = {"a.py": before["a.py"].replace("path, color", "path, words, color").replace("'x', 1", "'x', [], 1")}
+    for left_out in ("words, color", "'x', [], 1"):
+        assert warnings(before, after, left_out) == [
+            "h1 and h2 fit each other only: what page takes, and a call of it"
+        ] or (warnings(before, after, left_out) == ["h2 and h1 fit each other only: what page takes, and a call of it"])
+
+
 def test_a_fixture_is_missed_by_the_tests_that_take_it() -> None:
     before = {"conftest.py": "import pytest\n", "test_cart.py": "def test_nothing():\n    pass\n"}
     after = {
@@ -203,3 +216,104 @@ def test_the_check_is_of_exactly_the_text_that_will_stand_there() -> None:
     typed = {"cart.py": "# typed\n" + CART}
     texts = texts_with(selected, selected.offered, typed.get)
     assert texts == {"cart.py": typed["cart.py"].replace("return cart.price", "return LEAST, cart.price")}
+
+
+BILL = {
+    "bill/__init__.py": "",
+    "bill/parser.py": source("""
+        import argparse
+
+
+        def parser():
+            made = argparse.ArgumentParser()
+            made.add_argument("price", type=int)
+            return made
+        """),
+    "bill/rates.py": 'NAMES = {"plain": 0}\n',
+    "bill/model.py": source("""
+        from dataclasses import dataclass
+
+
+        @dataclass
+        class Bill:
+            price: int
+        """),
+    "bill/main.py": source("""
+        from bill.model import Bill
+        from bill.parser import parser
+
+
+        def total(bill):
+            return bill.price
+
+
+        def main(words):
+            args = parser().parse_args(words)
+            return total(Bill(args.price))
+        """),
+    "test_bill.py": source("""
+        from bill.main import main
+
+
+        def test_a_price():
+            assert main(["3"]) == 3
+        """),
+}
+TAXED = {
+    "bill/parser.py": BILL["bill/parser.py"].replace("type=int)\n", 'type=int)\n    made.add_argument("--tax-name")\n'),
+    "bill/rates.py": 'NAMES = {"plain": 0, "full": 2}\nLEAST = 1\n\n\ndef rate(name):\n    return NAMES[name]\n',
+    "bill/model.py": BILL["bill/model.py"] + "    tax: int = 0\n",
+    "bill/main.py": source("""
+        from bill.model import Bill
+        from bill.parser import parser
+        from bill.rates import LEAST, rate
+
+
+        def total(bill, least=0):
+            return max(bill.price + bill.tax, least)
+
+
+        def main(words):
+            args = parser().parse_args(words)
+            return total(Bill(args.price, tax=rate(args.tax_name or "full")), least=LEAST)
+        """),
+    "test_bill.py": source("""
+        from bill.main import main
+
+
+        def test_a_price():
+            assert main(["3"]) in (3, 5)
+
+
+        def test_a_tax():
+            assert main(["3", "--tax-name", "plain"]) == 3
+        """),
+}
+
+
+RUN = "import test_bill\nfor name, run in vars(test_bill).items():\n    name.startswith('test_') and run()"
+
+
+def test_of_ten_partial_acceptances_each_is_clean_or_warned_of(tmp_path: Path) -> None:
+    """What behaves otherwise than a test asks is for the tests to show; what is missing is named without them."""
+    whole = reviewed(BILL, TAXED, set()).proposal
+    hunk_ids = [hunk.id for _, hunk in whole.hunks()]
+    left_out = [{one} for one in hunk_ids] + [{one, hunk_ids[-1]} for one in hunk_ids[:-1]]
+    assert len(left_out) >= 10
+    n_warned = 0
+    for number, rejected in enumerate(left_out):
+        states = {one: HunkState.REJECTED if one in rejected else HunkState.PENDING for one in hunk_ids}
+        selected = Reviewed(whole, states)
+        lacks = lacks_of(selected, selected.offered, Snapshot().with_changes({**BILL}), BILL.get)
+        root = write_workspace(tmp_path / str(number), {**BILL, **_texts(selected)})
+        ended = subprocess.run([sys.executable, "-c", RUN], cwd=root, check=False, capture_output=True, text=True)
+        is_sound = not ended.returncode or "AssertionError" in ended.stderr
+        assert is_sound or lacks, f"without {rejected}, nothing is said"
+        named = {hunk_id for lack in lacks for hunk_id in lack.hunks}
+        assert named <= rejected
+        n_warned += bool(lacks)
+    assert 0 < n_warned < len(left_out), "some are clean"
+
+
+def _texts(selected: Reviewed) -> Texts:
+    return {path: text for path, text in texts_with(selected, selected.offered, BILL.get).items() if text is not None}
