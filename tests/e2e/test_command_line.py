@@ -316,6 +316,17 @@ def test_an_error_is_json_too(root: Path) -> None:
     assert error["nextStep"].startswith("Set OPENAI_API_KEY")
 
 
+def test_the_summary_stands_after_the_diff(root: Path) -> None:
+    said = rolecall(root, GOOD_TESTS, "tests", "shop/price.py").stdout
+    order = [
+        "Tests for shop/price.py (p1)",
+        "+def test_total_adds",
+        "Checked: 4 passed",
+        "p1 of r1: `rolecall review p1`",
+    ]
+    assert sorted(order, key=said.index) == order
+
+
 # In a terminal
 
 
@@ -325,6 +336,8 @@ def test_each_hunk_is_shown_before_it_is_asked_about(root: Path) -> None:
         in_terminal([*ROLECALL, "tests", "shop/price.py"], root, variables(root, chat.base_url)) as terminal,
     ):
         first = terminal.wait_for(",?] ")
+        assert f"  {TEST_FILE}: h1, h2, h3, h4\n" in first
+        assert "\n    h2 test_total_adds (+4)\n" in first, "each test is a line"
         assert "4 passed, 0 failed" in first
         assert "+from shop.price import discount, total" in first
         assert "(1/4) h1 changes line 1 in tests/test_price.py (-1 +3). Accept it?" in first
@@ -342,6 +355,8 @@ def test_each_hunk_is_shown_before_it_is_asked_about(root: Path) -> None:
     ("answers", "expected"),
     [
         (["y\n"] * 4, ALL_OF_IT),
+        (["g\n"], ALL_OF_IT),
+        (["x they repeat what is there\n"], FILES[TEST_FILE]),
         (["yes\n", "No\n", "Y\n", "n\n"], FILES[TEST_FILE].replace(*IMPORT) + TENTH),
         (["n\n"] * 4, FILES[TEST_FILE]),
         (["a\n"], ALL_OF_IT),
@@ -350,7 +365,18 @@ def test_each_hunk_is_shown_before_it_is_asked_about(root: Path) -> None:
         (["y\n", "y\n", "q\n"], FILES[TEST_FILE].replace(*IMPORT) + ADDS),
         (["y\n", "y\n", "\x04"], FILES[TEST_FILE].replace(*IMPORT) + ADDS),
     ],
-    ids=["yes to all", "whole words", "no to all", "all", "all of the rest", "quit", "quit later", "end of input"],
+    ids=[
+        "yes to all",
+        "group",
+        "no to group",
+        "whole words",
+        "no to all",
+        "all",
+        "all of the rest",
+        "quit",
+        "quit later",
+        "end of input",
+    ],
 )
 def test_answers_do_what_they_say(root: Path, answers: list[str], expected: str) -> None:
     before = contents(root)

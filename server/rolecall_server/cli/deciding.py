@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from rolecall_server.cli.disk import write_accepted
 from rolecall_server.cli.editing import edit_in_editor
 from rolecall_server.cli.repository import read_repository
-from rolecall_server.cli.screen import ask, ask_with_words, print_file_header, print_hunk, say, say_prose
+from rolecall_server.cli.screen import ask, ask_with_words, print_file_header, print_hunk, say, say_prose, tasks_of
 from rolecall_server.cli.whole_file import show_file
 from rolecall_server.errors import FileRefused, SelectionBreaks
 from rolecall_server.review.acceptance import with_needs
@@ -24,10 +24,22 @@ from rolecall_server.store import Store
 from rolecall_server.team.learning import hand_over
 from rolecall_server.workspace import Workspace, read_text_or_none
 
-_LETTERS = {"y": "yes", "n": "no", "a": "all", "e": "edit", "s": "show", "u": "undo", "q": "quit"}
+_LETTERS = {
+    "y": "yes",
+    "n": "no",
+    "g": "group",
+    "x": "reject",
+    "a": "all",
+    "e": "edit",
+    "s": "show",
+    "u": "undo",
+    "q": "quit",
+}
 _HELP = (
     "  y  accept this hunk\n"
     "  n  reject it; what you write after the letter is the reason\n"
+    "  g  accept it and the rest of its file that is for the same task, but no test of a finding\n"
+    "  x  reject these; what you write after the letter is the reason\n"
     "  a  accept it and all that follow, but no test of a finding\n"
     "  e  edit its text in $EDITOR, then decide\n"
     "  s  show the whole file with the hunk in its place\n"
@@ -50,7 +62,7 @@ class Answer:
     number: int
     """Of the hunk that was asked about, from 0."""
     accepted: tuple[str, ...] = ()
-    rejected: str = ""
+    rejected: tuple[str, ...] = ()
     reason: str = ""
     confirmed: tuple[str, ...] = ()
     """Guarded files that may be changed."""
@@ -74,7 +86,7 @@ class Deciding:
     @property
     def rejected(self) -> dict[str, str]:
         """The hunks rejected so far and not accepted after all, with the reasons."""
-        rejected = {answer.rejected: answer.reason for answer in self.answers if answer.rejected}
+        rejected = {hunk_id: answer.reason for answer in self.answers for hunk_id in answer.rejected}
         return {hunk_id: reason for hunk_id, reason in rejected.items() if hunk_id not in self.accepted}
 
     @property
@@ -200,10 +212,15 @@ def _ask_about(deciding: Deciding, number: int, change: FileChange, hunk: Hunk) 
         case "y":
             _accept(deciding, number)
         case "a":
-            _accept(deciding, number, all_that_follow=True)
+            _accept(deciding, number, deciding.reviewed.proposal.hunks()[number + 1 :])
             return None
+        case "g":
+            _accept(deciding, number, _rest_of_group(deciding, number))
         case "n":
-            deciding.answers.append(Answer(number, rejected=hunk.id, reason=words))
+            deciding.answers.append(Answer(number, rejected=(hunk.id,), reason=words))
+        case "x":
+            rest = [one.id for _, one in _rest_of_group(deciding, number) if _is_open(deciding, one)]
+            deciding.answers.append(Answer(number, rejected=(hunk.id, *rest), reason=words))
         case "e":
             _edit(deciding, change, hunk)
             return number
@@ -217,14 +234,26 @@ def _ask_about(deciding: Deciding, number: int, change: FileChange, hunk: Hunk) 
     return number + 1
 
 
-def _accept(deciding: Deciding, number: int, *, all_that_follow: bool = False) -> None:
-    """Note that a hunk is accepted, and maybe all after it, with what they need; guarded files are asked about."""
-    reviewed = deciding.as_answered
-    hunks = [hunk for _, hunk in reviewed.proposal.hunks()]
-    asked_about = [hunks[number], *(one for one in hunks[number + 1 :] if all_that_follow and not one.off)]
-    _accept_these(
-        deciding, number, [h.id for h in asked_about if h.id in reviewed.offered and h.id not in deciding.accepted]
-    )
+def _accept(deciding: Deciding, number: int, others: Sequence[tuple[FileChange, Hunk]] = ()) -> None:
+    """Note that a hunk is accepted, maybe with *others*, and what they need; guarded files are asked about."""
+    _, hunk = deciding.reviewed.proposal.hunks()[number]
+    along = [hunk, *(other for _, other in others if not other.off)]
+    _accept_these(deciding, number, [one.id for one in along if _is_open(deciding, one)])
+
+
+def _is_open(deciding: Deciding, hunk: Hunk) -> bool:
+    return hunk.id in deciding.as_answered.offered and hunk.id not in deciding.accepted
+
+
+def _rest_of_group(deciding: Deciding, number: int) -> list[tuple[FileChange, Hunk]]:
+    """Return the hunks after *number* that are of the same file and for the same tasks."""
+    hunks = deciding.reviewed.proposal.hunks()
+    file, first = hunks[number]
+    return [
+        (change, hunk)
+        for change, hunk in hunks[number + 1 :]
+        if change.path == file.path and tasks_of(hunk) == tasks_of(first)
+    ]
 
 
 def _accept_these(deciding: Deciding, number: int, wanted: Collection[str]) -> None:

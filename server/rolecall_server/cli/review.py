@@ -24,6 +24,7 @@ from rolecall_server.cli.screen import (
     print_diff,
     print_json,
     print_summary,
+    print_title,
     proposal_json,
     say,
     say_prose,
@@ -95,8 +96,9 @@ def _show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> 
     if reviewed.offered and sys.stdin.isatty():
         review_in_terminal(screen, store, workspace, reviewed)
         return
-    print_summary(screen, reviewed)
+    print_title(screen, reviewed)
     print_diff(screen, reviewed)
+    print_summary(screen, reviewed)
 
 
 def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> int:
@@ -119,7 +121,7 @@ def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -
     untested = untested_paths(reviewed.proposal, accepted) if _is_all(arguments.accept) else ()
     untested = () if arguments.untested else untested
     answers = [Answer(0, () if untested else accepted)]
-    answers += [Answer(0, rejected=one, reason=str(arguments.reason)) for one in rejected]
+    answers.append(Answer(0, rejected=rejected, reason=str(arguments.reason)))
     deciding = Deciding(Console(highlight=False), store, workspace, reviewed, answers)
     if not arguments.anyway and not _settle(deciding, may_ask=not arguments.json and sys.stdin.isatty()):
         say(deciding.screen, "Nothing was written or stored.")

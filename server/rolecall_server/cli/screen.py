@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from itertools import groupby
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
-from rolecall_analysis import is_python
+from rolecall_analysis import is_python, is_test_path
 from rolecall_server.errors import NoModelConfigured, RolecallError
 from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.hidden import hidden_characters
@@ -89,14 +90,39 @@ def wide_screen() -> Console:
     return screen if screen.is_terminal else Console(highlight=False, width=PIPE_COLUMNS)
 
 
+def print_title(screen: Console, reviewed: Reviewed) -> None:
+    """Print what a proposal is called."""
+    say(screen, f"\n{reviewed.proposal.title} ({reviewed.proposal.id})", "bold")
+
+
+def print_overview(screen: Console, reviewed: Reviewed) -> None:
+    """Print the hunks of each file by the tasks they serve, and each test in one line."""
+    for change in reviewed.proposal.files:
+        path = change.renamed_to or change.path
+        for tasks, group in groupby(change.hunks, tasks_of):
+            hunks = [*group]
+            about = f"  for {', '.join(tasks)}" if tasks else ""
+            say_prose(screen, f"  {path}: {', '.join(hunk.id for hunk in hunks)}{about}")
+            for hunk in hunks if is_test_path(path) else ():
+                serves = f", {', '.join(hunk.serves)}" if hunk.serves and not tasks else ""
+                say_prose(screen, f"    {hunk.id} {hunk.symbol or 'lines'} (+{len(hunk.new_lines)}{serves})", "dim")
+    screen.print()
+
+
+def tasks_of(hunk: Hunk) -> tuple[str, ...]:
+    """Return the tasks that *hunk* serves."""
+    return tuple(served for served in hunk.serves if served.startswith("T"))
+
+
 def print_summary(screen: Console, reviewed: Reviewed) -> None:
-    """Print what stands above the diff: title, evidence, the model's words."""
+    """Print what was found, what was checked and what was not, the model's words, and where the proposal lies."""
     proposal = reviewed.proposal
-    say(screen, f"\n{proposal.title} ({proposal.id})", "bold")
     for line in render_evidence(proposal.evidence):
         say_prose(screen, line, _evidence_style(proposal.evidence, line))
     if proposal.rationale:
         say_prose(screen, f"\n{proposal.rationale}", "italic")
+    lies = f"{proposal.id} of {proposal.run_id}: `rolecall review {proposal.id}` shows it again."
+    say_prose(screen, f"\n{lies}", "dim")
 
 
 def print_diff(screen: Console, reviewed: Reviewed) -> None:

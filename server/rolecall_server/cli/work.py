@@ -28,7 +28,9 @@ from rolecall_server.cli.screen import (
     next_step,
     print_diff,
     print_json,
+    print_overview,
     print_summary,
+    print_title,
     proposal_json,
     say,
     say_prose,
@@ -162,6 +164,8 @@ def review_in_terminal(screen: Console, store: Store, workspace: Workspace, revi
         HunkStale: a file changed meanwhile; nothing was written.
         FileRefused: a file cannot be written.
     """
+    print_title(screen, reviewed)
+    print_overview(screen, reviewed)
     print_summary(screen, reviewed)
     deciding = Deciding(screen, store, workspace, reviewed)
     ask_for_decisions(deciding)
@@ -177,8 +181,9 @@ def write_without_asking(
 ) -> None:
     """Show a proposal, write the hunks *wanted*, and say what was done and what was not."""
     screen = Console(highlight=False)
-    print_summary(screen, reviewed)
+    print_title(screen, reviewed)
     print_diff(screen, reviewed)
+    print_summary(screen, reviewed)
     written = carry_out_decisions(store, workspace, reviewed, wanted, {})
     if untested := held_back(reviewed, arguments):
         say_prose(screen, say_held_back(untested), "bold yellow")
