@@ -5,6 +5,7 @@ The secrets are made up (`support.secrets`), at random and in the forms that pro
 
 from __future__ import annotations
 
+import json
 import re
 import sysconfig
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.context.redaction import Covers, find_secrets
+from rolecall_server.context.redaction import Covers, find_secrets, unknown_covers
 from support.secrets import FORMS, PLACES, made, placed, telling_part
 
 
@@ -100,3 +101,50 @@ def test_a_cover_that_stands_in_the_text_already_is_not_given_to_a_secret() -> N
 def test_what_is_covered_comes_back_whole(text: str) -> None:
     covers = Covers()
     assert covers.uncover(covers.cover(text)) == text
+
+
+@pytest.mark.parametrize("spelled", ["redacted_github_token_1", "REDACTED-GITHUB-TOKEN-1", "Redacted GitHub Token 1"])
+def test_a_cover_that_a_model_spells_otherwise_comes_back_too(spelled: str) -> None:
+    secret = made("GitHub", 3)
+    covers = Covers()
+    covers.cover(secret)
+    assert covers.uncover(f'"{spelled}"') == f'"{secret}"'
+
+
+@pytest.mark.parametrize("around", ["é{}", "{}_suffix", "br{}", "x='{}5'", "{}\u0660"])
+def test_a_secret_beside_any_letter_comes_back(around: str) -> None:
+    text = (
+        "password = 'hunter2!x' " + around.format(made("AWS access key", 1)) + "\ntoken: " + around.format("x7Qp9zL2m4")
+    )
+    covers = Covers()
+    assert covers.uncover(covers.cover(text)) == text
+
+
+def test_a_word_of_a_later_text_that_is_a_cover_already_is_itself_covered() -> None:
+    secret = made("GitHub", 4)
+    covers = Covers()
+    assert covers.cover(secret) == "REDACTED_GITHUB_TOKEN_1"
+    text = "assert cover(key) == 'REDACTED_GITHUB_TOKEN_1'"
+    shown = covers.cover(text)
+    assert "REDACTED_GITHUB_TOKEN_1" not in shown
+    assert covers.uncover(shown) == text
+
+
+def test_a_word_that_was_shown_is_given_to_no_secret() -> None:
+    covers = Covers()
+    text = "the first is REDACTED_GITHUB_TOKEN_1"
+    assert covers.cover(text) == text
+    assert covers.cover(made("GitHub", 5)) == "REDACTED_GITHUB_TOKEN_2"
+    assert covers.uncover(text) == text
+
+
+def test_in_json_a_secret_comes_back_as_json_has_it() -> None:
+    covers = Covers()
+    shown = covers.cover(secret := made("private key", 1))
+    assert json.loads(covers.uncover(json.dumps({"what": shown}), in_json=True)) == {"what": secret}
+
+
+def test_a_name_like_a_cover_is_known_only_where_it_was_shown() -> None:
+    assert unknown_covers("x = REDACTED_KEY_7", "") == ("REDACTED_KEY_7",)
+    assert unknown_covers("x = REDACTED_KEY_7", "y = REDACTED_KEY_7") == ()
+    assert unknown_covers("the redacted version 2 of REDACTED_KEY, and redacted_keyring_1", "") == ()

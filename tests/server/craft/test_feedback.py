@@ -65,3 +65,21 @@ def test_a_reply_without_a_block_is_answered_with_the_form_of_one() -> None:
 
 def test_syntax_errors_are_listed() -> None:
     assert "\n- a.py, line 3: invalid\n- b.py: odd\n" in describe_syntax(["a.py, line 3: invalid", "b.py: odd"])
+
+
+def test_a_problem_names_its_block_where_there_are_several() -> None:
+    misfit = Problem("a.py", "SEARCH matches nothing in a.py.", (3,))
+    assert "\nAbout block 3 of 5:\n- a.py: SEARCH matches nothing in a.py." in describe_problems([misfit], 5, (1, 2))
+    assert "block 3" not in describe_problems([misfit], 1)
+
+
+def test_what_is_applied_is_told_by_its_numbers() -> None:
+    misfit = Problem("a.py", "SEARCH matches nothing in a.py.", (2,))
+    told = describe_problems([misfit], 5, (1, 3, 5))
+    assert told.endswith("\nApplied already, and not to be sent again: blocks 1, 3 and 5 of 5.")
+
+
+def test_what_may_not_be_made_is_not_asked_for_again() -> None:
+    told = describe_problems([Problem("a.py", "a.py belongs to T2.", (1,), is_refusal=True)], 2, (2,))
+    assert "Send these again" not in told
+    assert "About block 1 of 2:\n- a.py belongs to T2." in told
