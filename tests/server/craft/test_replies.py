@@ -279,7 +279,7 @@ def test_no_file_changes_that_no_block_names(blocks: list[tuple[str | None, list
     for name, noise, body in blocks:
         reply += f"FILE: {dress.format(name)}\n" if name is not None else ""
         reply += "".join(f"{line}\n" for line in noise) + body
-        named |= spellings(name) if name is not None else set()
+        named |= spellings(name) | spellings(dress.format(name)) if name is not None else set()
         named |= {spelling for line in noise for spelling in spellings(line.rpartition(":")[2].strip("#`* "))}
     result = apply_edit_blocks(parse_edit_blocks(reply), lambda path: "old\nFILE: a.py\n")
     assert set(result.files) <= named
