@@ -107,8 +107,8 @@ class Work:
     """Whether a reply without edits is a whole answer, beside those that are one from any role."""
     draft: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The files as the edits so far have them; kept up by the loop, for whoever looks things up meanwhile."""
-    begin_repair: Callable[[Attempt], tuple[ChatMessage, ...]] | None = None
-    """A conversation of its own about the failing tests; ``None``: that with the role goes on."""
+    begin_repair: Callable[[Attempt, str], tuple[ChatMessage, ...]] | None = None
+    """A conversation of its own about the failing tests, given what was said; ``None``: that with the role goes on."""
 
 
 @dataclass(frozen=True)
@@ -355,7 +355,7 @@ def _complain(work: Work, talk: _Talk, attempt: Attempt) -> None:
     """Tell the model what is wrong with its attempt, in a conversation of its own where the role has one for that."""
     only_failures = attempt.failures and not (attempt.breaks_the_run or attempt.certain_findings)
     if work.begin_repair is not None and only_failures and not attempt.syntax_errors:
-        talk.messages[:] = work.begin_repair(attempt)
+        talk.messages[:] = work.begin_repair(attempt, talk.said)
     else:
         talk.tell(_complaint(work, attempt))
 

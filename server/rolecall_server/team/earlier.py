@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from rolecall_server.review.proposal import Proposal
+from rolecall_server.review.proposal import Hunk, Proposal
 from rolecall_server.review.shelf import Reviewed, load_undecided
 from rolecall_server.store import Store
+from rolecall_server.team.reported import tell_known
 
 MAX_CHARACTERS = 24_000
 
@@ -21,11 +22,16 @@ def show_earlier(proposal: Proposal) -> str:
     """What *proposal* adds, file by file, for a model that is to write it otherwise; empty where it is too long."""
     parts: list[str] = []
     for change in proposal.files:
-        added = "\n".join("".join(hunk.new_lines).strip("\r\n") + "\n" for hunk in change.hunks if hunk.new_lines)
+        added = "\n".join("".join(hunk.new_lines).strip("\r\n") + "\n" for hunk in change.hunks if _is_told(hunk))
         fence = "```" if "```" not in added else "````"
         parts.append(f"## {change.renamed_to or change.path}\n{fence}\n{added}{fence}\n")
-    text = "\n".join(parts)
+    found = (f"{one.path}::{one.symbol}: {one.sentence}" for one in proposal.evidence.defects)
+    text = "\n".join([*parts, tell_known(found, proposal.evidence.left_out)])
     return text if len(text) <= MAX_CHARACTERS else ""
+
+
+def _is_told(hunk: Hunk) -> bool:
+    return bool(hunk.new_lines) and not hunk.off
 
 
 def _is_same(reviewed: Reviewed, role: str, title: str, path: str) -> bool:

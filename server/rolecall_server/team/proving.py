@@ -16,6 +16,7 @@ from rolecall_server.errors import RolecallError
 from rolecall_server.review.evidence import Defect, Evidence, LeftOut, MutantTally, TestWorth
 from rolecall_server.sandbox import Mutant, MutationRun, NotRun, TestRun
 from rolecall_server.team.draft import Draft, name_of
+from rolecall_server.team.reported import tell_known
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.sifting import Sieve, by_test, hold_to_tests, shuffle, sift
 from rolecall_server.team.trials import Trials
@@ -53,8 +54,11 @@ class More:
     """Those of them that make no difference, by its word."""
 
 
-AskForMore = Callable[[Mapping[str, str | None], Sequence[Mutant]], Awaitable[More | None]]
-"""Asks for what test files lack, given their texts and the faults they let pass; ``None`` where that would not pay."""
+AskForMore = Callable[[Mapping[str, str | None], Sequence[Mutant], str], Awaitable[More | None]]
+"""Asks for what test files lack, given their texts, the faults they let pass, and what was reported and left out.
+
+``None`` where that would not pay.
+"""
 
 
 async def prove_tests(
@@ -136,15 +140,16 @@ async def _notice_more(sieve: Sieve, weighed: Weighed, ask_for_more: AskForMore)
     """
     draft = sieve.draft
     try:
-        more = await ask_for_more(draft.files, weighed.lived)
+        known = tell_known((f"{one.path}::{one.symbol}: {one.sentence}" for one in sieve.defects), draft.left_out)
+        more = await ask_for_more(draft.files, weighed.lived, known)
     except RolecallError as error:
         draft.notes.append(f"The model was not asked about the faults that go unnoticed: {error.what}")
         return weighed
     if more is None:
         return weighed
-    known = draft.added().keys()
-    now = await _with_more(sieve, more, known)
-    again = await _weigh(sieve, now, _lines_of(sieve.request.path, weighed.lived), known) if now else None
+    tests = draft.added().keys()
+    now = await _with_more(sieve, more, tests)
+    again = await _weigh(sieve, now, _lines_of(sieve.request.path, weighed.lived), tests) if now else None
     noticed = frozenset(again.killed) if again else frozenset[Mutant]()
     lived = tuple(mutant for mutant in weighed.lived if mutant not in noticed)
     draft.notes.append(_what_it_brought(more, lived))

@@ -10,7 +10,7 @@ from rolecall_analysis import Snapshot, find_definition
 from rolecall_server.craft.reported_calls import WHOLE, calls_in, calls_in_backticks
 from rolecall_server.craft.test_text import failing_rows
 from rolecall_server.craft.verdicts import Suspicion, read_suspicions
-from rolecall_server.review.evidence import Defect
+from rolecall_server.review.evidence import Defect, LeftOut
 from rolecall_server.review.suspects import print_of_symbol
 from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
 from rolecall_server.team.draft import Draft, name_of
@@ -48,6 +48,16 @@ def findings_in(
         defect = replace(_defect(desk, suspicion), test=test, call=call, seen=seen)
         found.append(Reported(defect, calls | calls_in_backticks(suspicion.sentence, suspicion.symbol)))
     return tuple(sorted(found, key=lambda one: not one.defect.test))
+
+
+def tell_known(reported: Iterable[str], left_out: Iterable[LeftOut]) -> str:
+    """Return, for a model, what was reported and which tests are not kept, so that it sends neither again."""
+    found, gone = list(dict.fromkeys(reported)), [f"- {one.test}: it {one.reason}" for one in left_out]
+    parts = ["# Reported before; do not report it again, nor test for it\n", *(f"- {one}" for one in found), ""]
+    said = parts if found else []
+    if gone:
+        said += ["# Tests of yours that are not kept, and why; do not send them again as they are\n", *gone, ""]
+    return "\n".join(said)
 
 
 def _suspicions(path: str, snapshot: Snapshot, said: str) -> tuple[Suspicion, ...]:

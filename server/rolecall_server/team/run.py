@@ -30,7 +30,7 @@ from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.proposal import FileChange, Proposal
 from rolecall_server.review.shelf import save_proposal, supersede_earlier
 from rolecall_server.review.touched import with_touched
-from rolecall_server.sandbox import NotRun, choose_confinement, find_interpreter, shadow_workspace
+from rolecall_server.sandbox import Mutant, NotRun, choose_confinement, find_interpreter, shadow_workspace
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store, cache_path
 from rolecall_server.team.calibration import fit_of
@@ -42,7 +42,7 @@ from rolecall_server.team.learning import accepted_rules
 from rolecall_server.team.looking_up import looking_up
 from rolecall_server.team.planning import title_of_brief
 from rolecall_server.team.prices import prices_of
-from rolecall_server.team.proving import prove_tests, with_proof
+from rolecall_server.team.proving import More, prove_tests, with_proof
 from rolecall_server.team.rejections import earlier_rejections
 from rolecall_server.team.repacking import Repacking
 from rolecall_server.team.request import TITLES, Desk, Report, RoleName, RunRequest
@@ -207,7 +207,13 @@ async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) 
     outcome = await work_out(checked, client, desk.report)
     proven = None
     if request.role is RoleName.QA_ENGINEER and request.revises is None:
-        ask_for_more = partial(ask_about_survivors, request, replace(desk, client=to_spare), work.opening)
+        spare = replace(desk, client=to_spare)
+
+        def ask_for_more(
+            files: Mapping[str, str | None], lived: Sequence[Mutant], known: str
+        ) -> Awaitable[More | None]:
+            return ask_about_survivors(request, spare, work.opening, files, lived, known=known)
+
         proven = await prove_tests(request, desk, trials, outcome, ask_for_more)
         outcome = replace(outcome, attempt=replace(outcome.attempt, files=proven.files, run=proven.run))
     shown = evidence(

@@ -5,7 +5,7 @@ Tests that show something wrong in the code fail; they are no part of the propos
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rolecall_analysis import Snapshot, definitions_in, module_names, tests_of
@@ -15,7 +15,7 @@ from rolecall_server.craft.test_text import failing_rows, function_of
 from rolecall_server.craft.trial import new_failures
 from rolecall_server.craft.verdicts import read_suspicions, why_environment
 from rolecall_server.errors import NothingToTest
-from rolecall_server.review.evidence import Defect
+from rolecall_server.review.evidence import Defect, LeftOut
 from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
 from rolecall_server.team.draft import Draft, name_of
 from rolecall_server.team.reported import Reported, findings_in
@@ -63,7 +63,8 @@ def sift(sieve: Sieve, run: TestRun | NotRun, said: str) -> TestRun | NotRun:
     sieve.reported += findings_in(said, sieve.request.path, desk, draft, run=run, failures=failures)
     if isinstance(run, TestRun) and (missing := _missing_for_all(desk.snapshot, failures, said)):
         run = NotRun(missing, "Make it available to the interpreter that runs your tests, then run them.")
-    _leave_out_unsound(sieve)
+    unsound = unsound_in(sieve.request, desk.snapshot, draft.files, draft.bases)
+    draft.leave_out({one.test: one.reason for one in unsound})
     _leave_out_failing(desk.snapshot, draft, run, failures, said)
     _leave_out_what_findings_deny(sieve)
     hold_to_tests(sieve)
@@ -122,19 +123,23 @@ def _missing_for_all(snapshot: Snapshot, failures: Sequence[TestOutcome], said: 
     return next((reason for reason in reasons if reason), "")
 
 
-def _leave_out_unsound(sieve: Sieve) -> None:
-    snapshot, draft = sieve.desk.snapshot, sieve.draft
-    module = next(iter(module_names(snapshot.modules, sieve.request.path)), "")
-    defined = _under_test(sieve)
-    for test_path, text in list(draft.files.items()):
-        found = unsound_tests(text or "", draft.bases[test_path], module, defined)
-        draft.leave_out({f"{test_path}::{test.name}": test.reason for test in found})
+def unsound_in(
+    request: RunRequest, snapshot: Snapshot, files: Mapping[str, str | None], bases: Mapping[str, str | None]
+) -> tuple[LeftOut, ...]:
+    """Return the new tests of *files* that nobody should keep, judged by their text."""
+    module = next(iter(module_names(snapshot.modules, request.path)), "")
+    defined = _under_test(request, snapshot)
+    return tuple(
+        LeftOut(f"{path}::{test.name}", test.reason)
+        for path, text in files.items()
+        for test in unsound_tests(text or "", bases[path], module, defined)
+    )
 
 
-def _under_test(sieve: Sieve) -> set[str]:
+def _under_test(request: RunRequest, snapshot: Snapshot) -> set[str]:
     """Return the functions, methods and classes that are under test, as dotted names within their file."""
-    path, symbol = sieve.request.path, sieve.request.symbol
-    names = {each.qualified_name for each in definitions_in(sieve.desk.snapshot, path) if each.kind in _CALLABLE}
+    path, symbol = request.path, request.symbol
+    names = {each.qualified_name for each in definitions_in(snapshot, path) if each.kind in _CALLABLE}
     return {name for name in names if not symbol or f"{name}.".startswith(f"{symbol}.")}
 
 

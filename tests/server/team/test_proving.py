@@ -225,6 +225,23 @@ async def test_a_finding_is_shown_by_a_failing_test_that_is_not_proposed(bench: 
     assert (evidence.after and evidence.after.failed) == 0
 
 
+async def test_a_repair_is_told_what_was_reported_and_what_will_be_left_out_and_why(bench: Bench) -> None:
+    shows = "def test_all_of_it():\n    assert discount(10, rate=1) == 0\n"
+    wrong = "def test_share():\n    assert share(7, 2) == 4\n"
+    fixed = (
+        'def test_fixed(monkeypatch):\n    monkeypatch.setattr("shop.price.share", max)\n    assert share(1, 1) == 1\n'
+    )
+    said = "Finding: shop/price.py::discount: It refuses 1. Shown by test_all_of_it."
+    mended = block(TESTS, "    assert share(7, 2) == 4\n", "    assert share(7, 2) == 3\n")
+    finished = await bench.run([creating(TENTH, shows, wrong, fixed, said=said), mended])
+    shown = bench.model.last_words[1]
+    assert "# Reported before; do not report it again" in shown
+    assert "- shop/price.py::discount: It refuses 1." in shown
+    assert f"- {TESTS}::test_fixed: it replaces share, which it should test\n" in shown
+    assert "test_all_of_it" not in shown.partition("# Reported before")[0]
+    assert [defect.sentence for defect in finished.proposal.evidence.defects] == ["It refuses 1."]
+
+
 async def test_what_is_found_while_mending_is_a_finding_too(bench: Bench) -> None:
     shows = "def test_all_of_it():\n    assert discount(10, 1) == 0\n"
     found = "The code is wrong.\n\nFinding: shop/price.py::discount: It refuses 1. Shown by test_all_of_it."

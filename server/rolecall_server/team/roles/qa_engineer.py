@@ -7,16 +7,17 @@ from pathlib import Path
 
 from rolecall_analysis import Snapshot, definitions_in, find_definition, is_test_path, tests_of
 from rolecall_server.context import Focus
-from rolecall_server.craft.attempts import Work
+from rolecall_server.craft.attempts import Attempt, Work
 from rolecall_server.craft.test_text import changed_tests
 from rolecall_server.craft.verdicts import read_missing, read_suspicions, unexplained
 from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.model.recording import ABOUT_THE_MACHINE
 from rolecall_server.team.opening import open_conversation
+from rolecall_server.team.reported import tell_known
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_aims import Aims, find_aims
 from rolecall_server.team.roles.qa_repair import begin_repair
-from rolecall_server.team.sifting import is_own_module
+from rolecall_server.team.sifting import is_own_module, unsound_in
 from rolecall_server.team.test_placement import choose_style_example, choose_test_path, is_for_tests
 from rolecall_server.team.trials import Trials
 from rolecall_server.workspace import file_exists, read_for_model, read_text_file, why_not_changed
@@ -71,9 +72,18 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         objection=lambda path, text: _objection(path, text, read_for_model(desk.workspace, path)),
         to_mend=lambda failures, said: unexplained(failures, said, is_own),
         is_answer=lambda reply: bool(read_suspicions(reply) or read_missing(reply)),
-        begin_repair=lambda attempt: begin_repair(desk.workspace, desk.snapshot, request.path, attempt),
+        begin_repair=lambda attempt, said: begin_repair(
+            desk.workspace, desk.snapshot, request.path, attempt, _known(request, desk, attempt, said)
+        ),
     )
     return work, trials
+
+
+def _known(request: RunRequest, desk: Desk, attempt: Attempt, said: str) -> str:
+    """Return what is known of the tests of *attempt* that need no mending, so that they are not sent again."""
+    bases = {path: read_for_model(desk.workspace, path) for path in attempt.files}
+    reported = (f"{one.path}::{one.symbol}: {one.sentence}" for one in read_suspicions(said))
+    return tell_known(reported, unsound_in(request, desk.snapshot, attempt.files, bases))
 
 
 def check_target(request: RunRequest, desk: Desk) -> None:

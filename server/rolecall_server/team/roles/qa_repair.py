@@ -19,16 +19,19 @@ _MAX_CHARACTERS = 12_000
 _APPLIED = "Your edits so far are applied; the test files are as you left them. Send only what still has to change."
 
 
-def begin_repair(workspace: Workspace, snapshot: Snapshot, path: str, attempt: Attempt) -> tuple[ChatMessage, ...]:
-    """A request to say of each failing test of *attempt* what is wrong, and to mend those that are wrong themselves.
+def begin_repair(
+    workspace: Workspace, snapshot: Snapshot, path: str, attempt: Attempt, known: str = ""
+) -> tuple[ChatMessage, ...]:
+    """Return a request to say of each failing test of *attempt* what is wrong, and to mend those that are wrong.
 
-    It shows the definitions of *path* that the tests name, so that the promise is before the model.
+    It shows the definitions of *path* that the tests name, so that the promise is before the model, and what is *known*
+    of the other tests.
     """
     assert isinstance(attempt.run, TestRun)
     names = _names_in_failing_tests(attempt)
     code = _code(workspace, snapshot, path, names)
     failing = describe_failing_tests(attempt.run, attempt.failures, attempt.files)
-    parts = [f"# From {path}\n\n```\n{code}\n```\n" if code else "", f"# What fails\n\n{failing}", _APPLIED]
+    parts = [f"# From {path}\n\n```\n{code}\n```\n" if code else "", f"# What fails\n\n{failing}", known, _APPLIED]
     return (
         ChatMessage("system", f"{_PROFILE.read_text(encoding='utf-8')}\n# How to answer\n\n{EDIT_FORMAT}"),
         ChatMessage("user", "\n".join(part for part in parts if part)),

@@ -62,9 +62,12 @@ async def ask_about_survivors(
     opening: Sequence[ChatMessage],
     files: Mapping[str, str | None],
     lived: Sequence[Mutant],
+    *,
+    known: str = "",
 ) -> More | None:
     """What the model adds to the test *files* of *request* to notice the faults *lived*, the easiest to show first.
 
+    *known* is what was reported and left out before.
     ``None`` where asking would not pay, by `LEAST` and by `SHARE` of what *opening* and *files* took.
 
     Raises:
@@ -75,7 +78,7 @@ async def ask_about_survivors(
     texts = {path: text for path, text in files.items() if text is not None}
     spent = sum(map(estimate_tokens, (*(message.text for message in opening), *texts.values())))
     system = _PROFILE.read_text(encoding="utf-8")
-    tests = "\n".join(_describe_tests(path, text) for path, text in texts.items())
+    tests = "\n".join([*(_describe_tests(path, text) for path, text in texts.items()), *([known] if known else [])])
     room = int(SHARE * spent) - estimate_tokens(system + tests)
     pieces = await asyncio.to_thread(_pieces, desk.snapshot, request.path, source, lived)
     chosen = _that_fit(pieces, source, room)
