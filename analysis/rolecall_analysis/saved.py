@@ -119,7 +119,7 @@ class SavedFacts:
                 "DELETE FROM files WHERE path = ?", [(path,) for path, entry in changes.items() if entry is None]
             )
             connection.executemany(
-                "INSERT OR REPLACE INTO files (path, checksum, entry) VALUES (?, ?, ?)",
+                "insert OR REPLACE INTO files (path, checksum, entry) VALUES (?, ?, ?)",
                 ((path, self._checksum(path, row), row) for path, row in rows),
             )
 

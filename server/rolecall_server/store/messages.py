@@ -22,11 +22,11 @@ FROM message LEFT JOIN document ON document.id = document_id AND document.versio
 WHERE message.run_id = ? ORDER BY message.id
 """
 _ADD = """
-INSERT INTO message (run_id, kind, subject, version, sender, because, body, at, document_id)
+insert INTO message (run_id, kind, subject, version, sender, because, body, at, document_id)
 VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _ADD_DOCUMENT = """
-INSERT INTO document (id, version, run_id, kind, author, because, body, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+insert INTO document (id, version, run_id, kind, author, because, body, at) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
 """
 _EDITED = """
 SELECT document.id, document.version, author, document.body, message.kind, message.subject
@@ -122,7 +122,7 @@ def finish_step(store: Store, run_id: str, step: StepRow, drafts: Collection[Dra
     with store.transaction() as connection:
         now = time.time()
         connection.executemany(
-            "INSERT OR IGNORE INTO reading (message_id, role, at) VALUES (?, ?, ?)",
+            "insert OR IGNORE INTO reading (message_id, role, at) VALUES (?, ?, ?)",
             [(number, step.role, now) for number in step.read],
         )
         _note_step(connection, run_id, step)
@@ -194,7 +194,7 @@ def copy_run(store: Store, run_id: str, new_run_id: str, left_out: Collection[in
             cursor = connection.execute(_ADD, (*about, message.sender, because, body, message.at_s, document))
             numbers[message.id] = cursor.lastrowid or 0
         connection.executemany(
-            "INSERT OR IGNORE INTO reading (message_id, role, at) VALUES (?, ?, ?)",
+            "insert OR IGNORE INTO reading (message_id, role, at) VALUES (?, ?, ?)",
             [(numbers[one.message_id], one.role, one.at_s) for one in readings if one.message_id in numbers],
         )
         for step in steps:
@@ -214,7 +214,7 @@ def trust(store: Store, root: str, fingerprint: str) -> None:
     """Store that the developer confirmed them."""
     with store.transaction() as connection:
         connection.execute(
-            "INSERT OR IGNORE INTO trust (root, fingerprint, at) VALUES (?, ?, ?)", (root, fingerprint, time.time())
+            "insert OR IGNORE INTO trust (root, fingerprint, at) VALUES (?, ?, ?)", (root, fingerprint, time.time())
         )
 
 
@@ -255,7 +255,7 @@ def _add_document(connection: sqlite3.Connection, run_id: str, number: int, mess
 
 def _note_step(connection: sqlite3.Connection, run_id: str, step: StepRow) -> None:
     connection.execute(
-        "INSERT OR REPLACE INTO step (run_id, key, role, subject, state, attempt, error, read) "
+        "insert OR REPLACE INTO step (run_id, key, role, subject, state, attempt, error, read) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
             row_number(run_id),

@@ -1,4 +1,7 @@
-"""The tables of the database, how those of an earlier Rolecall become them, and the statements of the ledger."""
+"""The tables of the database, how those of an earlier Rolecall become them, and the statements of the ledger.
+
+Statements write ``insert`` in small letters: before 3.13, Python misses it in capitals where the locale is Turkish.
+"""
 
 from __future__ import annotations
 
@@ -72,7 +75,7 @@ CREATE INDEX IF NOT EXISTS document_by_run ON document (run_id);
 """
 
 RESERVE = """
-INSERT INTO call (run_id, request, at, reserved,
+insert INTO call (run_id, request, at, reserved,
     role, kind, endpoint, opening, estimated, covered, prompt_nanos, completion_nanos, reserved_nanos, purpose)
 SELECT :run, :request, :now, :tokens,
     :role, :kind, :endpoint, :opening, :estimated, :covered, :prompt_nanos, :completion_nanos, :most_nanos, :purpose

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import rolecall_analysis
+import rolecall_server
 from rolecall_server.errors import NotFound, StoreUnavailable
 from rolecall_server.store import Caps, RunRow, Store
 from support.stores import open_store
@@ -284,3 +287,10 @@ def test_a_moment_passes_when_anything_is_stored_here_or_elsewhere(store: Store,
     assert then != before
     store.end_run(run, "finished")
     assert store.moment() != then
+
+
+def test_no_statement_writes_insert_in_capitals() -> None:
+    """Python before 3.13 compares the word by the locale, in which a Turkish I is no capital i: no row is reported."""
+    folders = [Path(str(package.__file__)).parent for package in (rolecall_server, rolecall_analysis)]
+    files = [file for folder in folders for file in folder.rglob("*.py")]
+    assert [file.name for file in files if re.search(r"\bINSERT\b", file.read_text("utf-8"))] == []
