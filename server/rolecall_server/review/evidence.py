@@ -135,6 +135,29 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
+class TestWithout:
+    """How a test that is new or changed ends on the code as it was."""
+
+    __test__ = False  # pytest would collect the name
+
+    test: str
+    """``path::name``, with all its cases."""
+    fails: bool
+
+
+@dataclass(frozen=True)
+class AlteredTest:
+    """A test that was there and loses assertions."""
+
+    test: str
+    """``path::name``"""
+    assertions: tuple[str, ...]
+    """Those that are gone, or read otherwise now."""
+    ends: str = ""
+    """How it ends, as it was, on the code as it will be: ``fails: AssertionError: ...``; empty where it was not run."""
+
+
+@dataclass(frozen=True)
 class Evidence:
     """The checks of one proposal."""
 
@@ -176,6 +199,10 @@ class Evidence:
     """How many tests the repository has by its own collection, run or not; 0 where that is not known."""
     mended: tuple[str, ...] = ()
     """Tests that fail without the proposal and pass with it."""
+    without: tuple[TestWithout, ...] = ()
+    """The new and changed tests on the code as it was."""
+    altered: tuple[AlteredTest, ...] = ()
+    """The tests that were there and lose assertions."""
 
     @property
     def run(self) -> int:

@@ -158,6 +158,7 @@ def render_evidence(evidence: Evidence) -> list[str]:
         lines.append(f"{'Breaks' if finding.certain else 'Look at'}: {finding}")
         lines += [f"  {place.path}, line {place.line + 1}: {place.text}" for place in finding.places]
     lines += _known_failures(evidence)
+    lines += _red_and_green(evidence)
     if evidence.repairs:
         lines.append(f"Repaired {evidence.repairs} time{'s' if evidence.repairs != 1 else ''} after a failing check.")
     lines += render_worth(evidence)
@@ -171,6 +172,24 @@ def _known_failures(evidence: Evidence) -> list[str]:
     still = [f"Failed before too: {one.test_id}: {one.message}" for one in evidence.failures if one.failed_before]
     mended = [f"Failed before, passes now: {test}" for test in evidence.mended]
     return [*_first(still), *_first(mended)]
+
+
+def _red_and_green(evidence: Evidence) -> list[str]:
+    """How new and changed tests end without the change, and what tests that were there no longer assert."""
+    lines: list[str] = []
+    if evidence.without:
+        n_red = sum(one.fails for one in evidence.without)
+        n_green = len(evidence.without) - n_red
+        lines.append(f"Of the new and changed tests, {n_red} fail without the change and {n_green} pass without it.")
+        lines += _first([f"Passes without it: {one.test}" for one in evidence.without if not one.fails])
+        lines += _first([f"Fails without it: {one.test}" for one in evidence.without if one.fails])
+    if evidence.altered:
+        n_gone = sum(len(one.assertions) for one in evidence.altered)
+        lines.append(f"Alters {n_gone} assertion{'s' if n_gone != 1 else ''} of tests that were there.")
+    for one in evidence.altered[:_MAX_NAMED]:
+        lines.append(f"  {one.test}{f', as it was, {one.ends}' if one.ends else ''}")
+        lines += [f"    was: {text}" for text in one.assertions[:_MAX_NAMED]]
+    return lines
 
 
 def _first(lines: list[str]) -> list[str]:

@@ -42,7 +42,7 @@ from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
 from rolecall_server.team.steps import Step
 from rolecall_server.team.telling import diff_of, tell
-from rolecall_server.team.trials import Trials
+from rolecall_server.team.trials import Trials, red_and_green
 from rolecall_server.workspace import file_exists, read_for_model, why_not_changed
 
 _ROLES = Path(__file__).parent / "roles"
@@ -104,7 +104,8 @@ async def integrate(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
     if not whole.attempt.works and tests:
         whole, more = await _tests_corrected(desk, whole, documents, tests[0])
         repairs += more
-    checked = whole.edits.model_copy(update={"evidence": _evidence(desk, whole, repairs)})
+    shown = await red_and_green(desk, _evidence(desk, whole, repairs), whole.edits.files)
+    checked = whole.edits.model_copy(update={"evidence": shown})
     return (
         as_draft("change", checked.model_dump(mode="json"), step.subject),
         as_draft(Kind.EXECUTION_REPORT, report_of(whole.attempt.run, step.subject), step.subject),
@@ -134,7 +135,9 @@ async def answer_review(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]
         before = await _tried(desk, edits)
         fixed = await _worked_out(desk, before, _Repair(opening, _reach(step, before, ()), _UNFIXED), overheard)
         taken_back = "" if fixed is not before else "The fix made tests fail and was taken back."
-        answered = fixed.edits.model_copy(update={"evidence": _evidence(desk, fixed, 0)}) if not taken_back else edits
+        if not taken_back:
+            shown = await red_and_green(desk, _evidence(desk, fixed, 0), fixed.edits.files)
+            answered = fixed.edits.model_copy(update={"evidence": shown})
     said = {
         number: (word.lower(), why.strip(" *_`"))
         for number, word, why in _ANSWERED.findall(overheard.said or first.text)

@@ -48,7 +48,7 @@ from rolecall_server.team.repacking import Repacking
 from rolecall_server.team.request import TITLES, Desk, Report, RoleName, RunRequest
 from rolecall_server.team.revising import put_revised_aside, revise, revision_title
 from rolecall_server.team.roles import ask_about_survivors, implement, write_tests
-from rolecall_server.team.trials import Trials
+from rolecall_server.team.trials import Trials, red_and_green
 from rolecall_server.workspace import Workspace, read_text_file
 
 DoWork = Callable[[RunRequest, Desk], Awaitable[tuple[Work, Trials]]]
@@ -226,6 +226,7 @@ async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) 
     )
     if proven is not None:
         shown = with_proof(shown, proven)
+    shown = await red_and_green(desk, shown, outcome.attempt.files)
     rationale = "\n\n".join(part for part in (work.chosen, without_suspicions(outcome.rationale)) if part)
     return _Written(outcome.attempt, rationale, shown, outcome.interrupted)
 

@@ -8,10 +8,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from rolecall_analysis import Snapshot, is_test
+from rolecall_server.craft.red_green import with_red_and_green
 from rolecall_server.craft.trial import bad_outcomes, is_of_all, select_for_change
+from rolecall_server.review.evidence import Evidence
 from rolecall_server.sandbox import NotRun, TestRun, runs_tests
 from rolecall_server.team.request import Desk
-from rolecall_server.workspace import file_exists
+from rolecall_server.workspace import file_exists, read_for_model
 
 _MOST_TRIED_AGAIN = 200
 _PROSE = frozenset({".md", ".rst", ".txt"})
@@ -80,6 +82,17 @@ def _has_suite(snapshot: Snapshot, files: Mapping[str, str | None]) -> bool:
     """Whether there are tests in Python, and *files* that may make them fail: Python, or data of any kind."""
     is_elsewhere = all(PurePosixPath(path).suffix in _PROSE or runs_tests(path) for path in files)
     return not is_elsewhere and any(is_test(snapshot, path) for path in snapshot.files)
+
+
+async def red_and_green(desk: Desk, shown: Evidence, files: Mapping[str, str | None]) -> Evidence:
+    """Return *shown* with how the tests that *files* add or change end without the rest of them."""
+    after = await asyncio.to_thread(desk.snapshot.with_changes, files)
+    tests = {path for path in files if is_test(after, path) or is_test(desk.snapshot, path)}
+    if 0 < len(tests) < len(files):
+        desk.report("running the new tests without the change", None)
+    return await with_red_and_green(
+        shown, desk.bench, files, lambda path: read_for_model(desk.workspace, path), tests.__contains__
+    )
 
 
 def tests_of_change(snapshot: Snapshot, files: Mapping[str, str | None]) -> tuple[str, ...]:

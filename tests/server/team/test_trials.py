@@ -15,7 +15,7 @@ from rolecall_server.settings import Settings
 from rolecall_server.store import open_store
 from rolecall_server.team.request import Desk
 from rolecall_server.team.run import Repository, open_bench
-from rolecall_server.team.trials import Trials
+from rolecall_server.team.trials import Trials, red_and_green
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.workspaces import environment
@@ -100,3 +100,53 @@ async def test_data_may_break_any_test_and_prose_none(tmp_path: Path) -> None:
             "tests/test_lower.py",
         }
         assert isinstance(await trials.of_change({"README.md": "Filters, and more.\n"}), NotRun)
+
+
+REPAIRED = {
+    "filters.py": "def upper(text): return text.upper()\ndef lower(text): return text.lower().strip()\n",
+    "tests/test_lower.py": (
+        "from filters import lower\n"
+        "def test_lower(): assert lower('A ') == 'a'\n"
+        "def test_new(): assert lower('B ') == 'b'\n"
+        "def test_idle(): assert lower('C') == 'c'\n"
+    ),
+}
+
+
+async def test_each_new_or_changed_test_also_runs_without_the_change(tmp_path: Path) -> None:
+    async with trials_in(tmp_path) as trials:
+        run = await trials.of_change(REPAIRED)
+        found = await red_and_green(trials.desk, shown(trials, run), REPAIRED)
+    assert {one.test.partition("::")[2]: one.fails for one in found.without} == {
+        "test_lower": True,
+        "test_new": True,
+        "test_idle": False,
+    }
+    lines = render_evidence(found)
+    assert "Of the new and changed tests, 2 fail without the change and 1 pass without it." in lines
+    assert "Passes without it: tests/test_lower.py::test_idle" in lines
+
+
+async def test_assertions_that_a_change_alters_are_told_with_how_the_old_test_ends_on_the_new_code(
+    tmp_path: Path,
+) -> None:
+    changed = {
+        "filters.py": "def upper(text): return text\ndef lower(text): return text\n",
+        "tests/test_lower.py": "from filters import lower\ndef test_lower(): assert lower('A') == 'A'\n",
+    }
+    async with trials_in(tmp_path) as trials:
+        found = await red_and_green(trials.desk, shown(trials, await trials.of_change(changed)), changed)
+        harmless = await red_and_green(trials.desk, shown(trials, await trials.of_change(REPAIRED)), REPAIRED)
+    (altered,) = found.altered
+    assert altered.test == "tests/test_lower.py::test_lower"
+    assert altered.assertions == ("assert lower('A') == 'a'",)
+    assert altered.ends.startswith("fails: AssertionError")
+    assert "Alters 1 assertion of tests that were there." in render_evidence(found)
+    assert harmless.altered[0].ends == "passes"
+
+
+async def test_a_change_of_tests_alone_or_of_code_alone_runs_nothing_more(tmp_path: Path) -> None:
+    async with trials_in(tmp_path) as trials:
+        for changed in (BROKEN, {"tests/test_lower.py": REPAIRED["tests/test_lower.py"]}):
+            before = shown(trials, await trials.of_change(changed))
+            assert await red_and_green(trials.desk, before, changed) == before
