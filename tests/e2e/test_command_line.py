@@ -539,6 +539,7 @@ def test_ctrl_c_in_the_middle_of_a_model_call_leaves_nothing_behind(root: Path, 
         assert list(temporary.iterdir()), "the copy of the workspace is there"
         terminal.type("\x03")
         assert terminal.wait_for_end() == 130
+        assert "r1 was stopped; `rolecall log r1 --sent`" in terminal.shown
         assert "Cancelled; nothing was written." in terminal.shown
         assert "Traceback" not in terminal.shown
         assert chat.disconnected.wait(PATIENCE_S)

@@ -135,7 +135,11 @@ async def _run(
             ask_for_more = partial(_ask_for_more, messages, status) if asks and sys.stdin.isatty() else stop_there
             repository = Repository(workspace, snapshot, store, settings, os.environ, ask_for_more)
             run_id = store.add_run(workspace.root, request.role, request.path, request.brief)
-            return await carry_out(run_id, request, repository, client, report_on(status))
+            try:
+                return await carry_out(run_id, request, repository, client, report_on(status))
+            except asyncio.CancelledError:
+                say(messages, f"{run_id} was stopped; `rolecall log {run_id} --sent` shows what was asked.")
+                raise
     finally:
         if not isinstance(client, NoModelConfigured):
             await client.aclose()
