@@ -7,14 +7,22 @@ from __future__ import annotations
 
 import json
 import re
+import re._parser as parser  # pyright: ignore[reportMissingImports]
 import sysconfig
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+<<<<<<< HEAD
 from rolecall_server.context.redaction import Covers, find_secrets, unknown_covers
+=======
+from rolecall_server.context import redaction
+from rolecall_server.context.redaction import Covers, find_secrets
+>>>>>>> 21912e5 (Cover what looks generated, not what stands behind a word such as AUTHORIZATION)
 from support.secrets import FORMS, PLACES, made, placed, telling_part
 
 
@@ -41,6 +49,13 @@ def test_keys_of_published_forms_are_covered_wherever_they_stand(name: str, plac
         ('("api_key", "91f3c0ffee91f3c0ffee")', "91f3c0ffee91f3c0ffee"),
         ('os.environ["TOKEN"] = "q7W2e9R4t6Y1"', "q7W2e9R4t6Y1"),
         ('blob = "dGhpcyBpcyBub3QgYSByZWFsIGtleSBidXQgbG9va3M5"', "dGhpcyBpcyBub3QgYSByZWFsIGtleSBidXQgbG9va3M5"),
+        ("API_TOKEN ?= 4f7c2a9e1b8d3f60", "4f7c2a9e1b8d3f60"),
+        ('var shopToken string = "4f7c2a9e1b8d3f60"', "4f7c2a9e1b8d3f60"),
+        ("<shopToken>\n    4f7c2a9e1b8d3f60\n</shopToken>", "4f7c2a9e1b8d3f60"),
+        ('{"env": "SHOP_TOKEN=4f7c2a9e1b8d3f60\\nDEBUG=1"}', "4f7c2a9e1b8d3f60"),
+        ("shop --api-key 4f7c2a9e1b8d3f60 --fast", "4f7c2a9e1b8d3f60"),
+        ("curl -u shop:9dK-2vL+x https://api.internal", "9dK-2vL+x"),
+        ("shop_secret: 5eb4223e-5008-46e5-be67-c7b8f2732305", "5eb4223e-5008-46e5-be67-c7b8f2732305"),
     ],
 )
 def test_a_secret_is_known_by_the_name_it_is_bound_to_or_by_its_disorder(text: str, secret: str) -> None:
@@ -64,10 +79,66 @@ def test_a_secret_is_known_by_the_name_it_is_bound_to_or_by_its_disorder(text: s
         "https://docs.example.org/library/reference/build-settings.html#section-12",
         'SECRET = "changeme"',
         "id = '0b6ae6e4-5c6e-4a4f-9f8e-0d5c1f1a2b3c'",
+        "    'AUTHORIZATION': tokens.Keyword,",
+        "    'COOKIE': tokens.Name.Builtin, 'SET-COOKIE': tokens.Name.Builtin.Pseudo,",
+        "def wrap(private_key: x25519.X25519PrivateKey) -> bytes: ...",
+        '"CodeSha256": "YFgDgEKG3ugvF1+pX64gV6tu9qNuIYNUdgJm8nCxsm4="',
+        "pkg/licence.txt,sha256=kKnI0D2VZyQi9OfGEfttNdGnxf7ZjQMtncV9iWXiOeY,1206",
+        '"clientRequestToken": "1d2129a1-3d38-460a-9756-e5b91fddb951"',
+        '"PasswordLastUsed": "2016-09-24T16:18:07Z"',
+        "broker_url = 'amqp://guest:guest@localhost:5672//'",
+        "aws_access_key_id = AKIAIOSFODNN7EXAMPLE",
+        'TOKEN = r"[^\\W\\d]\\w*(?:\\.\\w+)*|[0-9]+(?:px|em)"',
+        'cache_key = f"{prefix}:v2:{user_id}"',
     ],
 )
 def test_ordinary_code_is_left_as_it_is(text: str) -> None:
     assert Covers().cover(text) == text
+
+
+def test_a_certificate_is_nobodys_secret() -> None:
+    rows = "\n".join("MIIDdTCCAl2gAwIBAgILBAAAAAABFUtaw5QwDQYJKoZIhvcNAQEFBQAwVzEL" for _ in range(20))
+    text = f"-----BEGIN CERTIFICATE-----\n{rows}\n-----END CERTIFICATE-----\n"
+    assert Covers().cover(text) == text
+    assert "MIID" not in Covers().cover(text.replace("CERTIFICATE", "PRIVATE KEY"))
+
+
+def test_no_pattern_that_is_looked_for_in_a_text_repeats_without_a_bound() -> None:
+    """Then each place in a text is looked at for so many characters at most, however long the line is."""
+    for name in SEARCHED:
+        pattern: re.Pattern[str] = getattr(redaction, name)
+        unbounded = [one for one in repeats(parser.parse(pattern.pattern)) if one > 12_000]
+        assert unbounded == [], name
+
+
+SEARCHED = ("_FORM", "_IN_ADDRESS", "_IN_HEADER", "_IN_COMMAND", "_NAME", "_BOUND", "_NETRC", "_DENSE", "_OPTION")
+
+
+def repeats(tree: Any) -> Iterator[int]:
+    """How often at most each part of a parsed pattern repeats."""
+    for kind, value in tree:
+        match str(kind):
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                yield int(value[1])
+                yield from repeats(value[2])
+            case "SUBPATTERN":
+                yield from repeats(value[3])
+            case "BRANCH":
+                for branch in value[1]:
+                    yield from repeats(branch)
+            case "ASSERT" | "ASSERT_NOT":
+                yield from repeats(value[1])
+            case _:
+                pass
+
+
+@pytest.mark.parametrize(
+    "part", ["a", "key=", "eyJ-", "token='", "://a:", "-----BEGIN PRIVATE KEY-----", "curl -u ", "authorization: "]
+)
+def test_a_line_of_a_million_characters_is_read_to_its_end(part: str) -> None:
+    secret = made("GitHub", 3)
+    (found,) = find_secrets(part * (1_000_000 // len(part)) + f" {secret} ")[-1:]
+    assert found.kind == "GITHUB_TOKEN"
 
 
 def test_the_words_of_the_standard_library_are_left_as_they_are() -> None:
