@@ -17,12 +17,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-<<<<<<< HEAD
-from rolecall_server.context.redaction import Covers, find_secrets, unknown_covers
-=======
 from rolecall_server.context import redaction
-from rolecall_server.context.redaction import Covers, find_secrets
->>>>>>> 21912e5 (Cover what looks generated, not what stands behind a word such as AUTHORIZATION)
+from rolecall_server.context.redaction import Covers, find_secrets, unknown_covers
 from support.secrets import FORMS, PLACES, made, placed, telling_part
 
 
