@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
+from rolecall_server.review.shelf import load_proposal
 from support.chat_server import ChatServer, Script
 from support.editor import Editor, capabilities, editing, rich_capabilities, until
 from support.edits import block
+from support.proposals import store_of
 from support.workspaces import FILES, GOOD_TESTS, environment, write_workspace
 
 RAISE_PRICE = block("shop/price.py", "    return sum(items)\n", "    return sum(items) * 1.2\n")
@@ -143,6 +145,28 @@ async def test_accepting_what_would_break_is_confirmed_with_what_is_missing(
             assert (await editor.execute("rolecall.hunk.reject", proposalId="p1", hunkId="h2"))["hunkIds"] == ["h2"]
         assert ("def net" in editor.text("shop/price.py")) is has_price
         assert ("net(cart)" in editor.text("shop/cart.py")) is has_cart
+
+
+DOUBLE = block("shop/price.py", "    return sum(items)\n", "    return 2 * sum(items)\n") + block(
+    "tests/test_price.py", "", "def test_doubled():\n    assert total([1]) == 2\n"
+)
+
+
+async def test_what_is_left_after_a_rejection_is_tried_in_the_background_and_failing_is_confirmed(root: Path) -> None:
+    with ChatServer(DOUBLE) as chat:
+        environ = environment(root.parent / "home", chat.base_url)
+        async with editing(root, environ, {}) as editor:
+            editor.open("tests/test_price.py")
+            await editor.run("rolecall.brief.implement", uri=editor.open("shop/price.py"), brief="Double it.")
+            await editor.execute("rolecall.hunk.reject", proposalId="p1", hunkId="h1")
+            store = store_of(root.parent / "home")
+            try:
+                await until(lambda: load_proposal(store, "p1").tried)
+            finally:
+                store.close()
+            await editor.execute("rolecall.hunk.accept", proposalId="p1", hunkId="h2")
+            await until(lambda: bool(editor.questions))
+            assert "1 test fails with this choice: tests/test_price.py::test_doubled" in editor.questions[-1]
 
 
 async def test_a_stale_hunk_is_a_hint_near_its_place_that_can_be_regenerated_rejected_and_shown(root: Path) -> None:

@@ -309,6 +309,33 @@ def test_what_would_be_missing_is_asked_about_before_anything_is_written(
     assert ((root / CART).read_text() == NAMED[CART]) is wrote_cart
 
 
+DOUBLED = {
+    PRICE: FILES[PRICE].replace("sum(items)", "2 * sum(items)"),
+    "tests/test_price.py": FILES["tests/test_price.py"] + "\n\ndef test_doubled():\n    assert total([1]) == 2\n",
+}
+"""The second needs the first, which no name tells."""
+
+
+def test_what_is_accepted_without_the_rest_is_run_with_the_tests_first(root: Path) -> None:
+    passed = Evidence(ran=True, after=Tally(2, 0, 0), model="a script")
+    proposal_id = proposed(root, dict(DOUBLED), evidence=passed)
+    chosen = ["review", proposal_id, "--accept", "h2", "--reject", "h1"]
+    refused = rolecall(root, *chosen)
+    assert refused.returncode == 1
+    assert "1 test fails with this choice: tests/test_price.py::test_doubled" in refused.stderr
+    assert (root / "tests/test_price.py").read_text() == FILES["tests/test_price.py"]
+    assert "Tried without h1: 1 passed, 1 failed" in rolecall(root, "review", proposal_id).stdout
+    assert rolecall(root, *chosen, "--anyway").returncode == 0
+    assert (root / "tests/test_price.py").read_text() == DOUBLED["tests/test_price.py"]
+
+
+def test_what_passes_without_the_rest_is_accepted_without_a_word(root: Path) -> None:
+    passed = Evidence(ran=True, after=Tally(2, 0, 0), model="a script")
+    proposal_id = proposed(root, dict(DOUBLED), evidence=passed)
+    assert rolecall(root, "review", proposal_id, "--accept", "h1", "--reject", "h2").returncode == 0
+    assert (root / PRICE).read_text() == DOUBLED[PRICE]
+
+
 def test_hidden_characters_are_told_above_the_hunk(root: Path) -> None:
     proposal_id = proposed(root, {PRICE: FILES[PRICE].replace("sum(items)", "sum(items)  # \u202eok")})
     shown = rolecall(root, "review", proposal_id).stdout

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,6 +11,7 @@ from rich.console import Console
 
 from rolecall_server.cli.disk import write_accepted
 from rolecall_server.cli.editing import edit_in_editor
+from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import read_repository
 from rolecall_server.cli.screen import ask, ask_with_words, print_file_header, print_hunk, say, say_prose, tasks_of
 from rolecall_server.cli.whole_file import show_file
@@ -18,10 +20,21 @@ from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState
 from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.rendering import describe_hunk
-from rolecall_server.review.selection import Lack, describe_lacks, lacks_of
+from rolecall_server.review.selection import (
+    Lack,
+    describe_lacks,
+    failing,
+    lacks_of,
+    remember_trial,
+    selection_print,
+    texts_with,
+    trial_of,
+)
 from rolecall_server.review.shelf import Reviewed, decide, edit_hunk
+from rolecall_server.settings import read_settings
 from rolecall_server.store import Store
 from rolecall_server.team.learning import hand_over
+from rolecall_server.team.run import Repository, try_selection
 from rolecall_server.workspace import Workspace, read_text_or_none
 
 _LETTERS = {
@@ -122,7 +135,7 @@ def settle_what_is_missing(deciding: Deciding) -> bool:
     Raises:
         HunkStale: a file changed meanwhile.
     """
-    while lacks := find_lacks(deciding.workspace, deciding.as_answered, deciding.accepted):
+    while lacks := find_lacks(deciding.store, deciding.workspace, deciding.as_answered, deciding.accepted):
         say_prose(deciding.screen, f"What you accepted would break: {describe_lacks(lacks)}.", "bold red")
         missing = _can_be_added(deciding, lacks)
         question = f"Accept {', '.join(missing)} too, accept anyway, or nothing?" if missing else "Accept anyway?"
@@ -141,8 +154,10 @@ def _can_be_added(deciding: Deciding, lacks: Collection[Lack]) -> tuple[str, ...
     return tuple(hunk_id for hunk_id in missing if states[hunk_id] is not HunkState.STALE)
 
 
-def find_lacks(workspace: Workspace, reviewed: Reviewed, wanted: Collection[str]) -> tuple[Lack, ...]:
-    """Return what would be missing with *wanted*, and what they need, in the files and the rest left out.
+def find_lacks(store: Store, workspace: Workspace, reviewed: Reviewed, wanted: Collection[str]) -> tuple[Lack, ...]:
+    """Return what would be missing, or fail, with *wanted* and what they need in the files and the rest left out.
+
+    Tests run where some ran for the whole proposal, and these hunks were not tried yet.
 
     Raises:
         HunkStale: a file changed meanwhile.
@@ -150,17 +165,29 @@ def find_lacks(workspace: Workspace, reviewed: Reviewed, wanted: Collection[str]
     chosen = with_needs(reviewed.proposal, reviewed.states, wanted)
     if not chosen or {*chosen} >= reviewed.states.keys() - reviewed.accepted:
         return ()
-    return lacks_of(reviewed, chosen, read_repository(workspace.root), partial(read_text_or_none, workspace))
+    read_text = partial(read_text_or_none, workspace)
+    snapshot = read_repository(workspace.root)
+    if lacks := lacks_of(reviewed, chosen, snapshot, read_text):
+        return lacks
+    shown = trial_of(reviewed, chosen, read_text)
+    settings, _ = read_settings({}, os.environ)
+    if shown is None and reviewed.proposal.evidence.ran and settings.tests.run:
+        texts, known_by = texts_with(reviewed, chosen, read_text), selection_print(reviewed, chosen, read_text)
+        repository = Repository(workspace, snapshot, store, settings, os.environ)
+        with Console(stderr=True).status("running the tests with what you accepted"):
+            shown = run_until_interrupted(try_selection(repository, texts, lambda message, fraction: None))
+        remember_trial(store, reviewed, chosen, known_by, shown)
+    return failing(reviewed, shown)
 
 
-def refuse_what_breaks(workspace: Workspace, reviewed: Reviewed, wanted: Collection[str]) -> None:
+def refuse_what_breaks(store: Store, workspace: Workspace, reviewed: Reviewed, wanted: Collection[str]) -> None:
     """Pass where nothing would be missing with *wanted*.
 
     Raises:
         SelectionBreaks: something would.
         HunkStale: a file changed meanwhile.
     """
-    if lacks := find_lacks(workspace, reviewed, wanted):
+    if lacks := find_lacks(store, workspace, reviewed, wanted):
         missing = ",".join(dict.fromkeys(hunk_id for lack in lacks for hunk_id in lack.hunks))
         either = f"Accept {missing} too, or add" if missing else "Add"
         waits = f"nothing was written, and {reviewed.proposal.id} waits for `rolecall review`."

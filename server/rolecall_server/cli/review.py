@@ -150,7 +150,7 @@ def _settle(deciding: Deciding, *, may_ask: bool) -> bool:
     """
     if may_ask:
         return settle_what_is_missing(deciding)
-    refuse_what_breaks(deciding.workspace, deciding.as_answered, deciding.accepted)
+    refuse_what_breaks(deciding.store, deciding.workspace, deciding.as_answered, deciding.accepted)
     return True
 
 

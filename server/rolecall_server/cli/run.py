@@ -209,7 +209,7 @@ class _Command:
         if not ended.proposal_id or ended.state in ("paused", "failed"):
             return code
         reviewed = refreshed(self.store, self.workspace, ended.proposal_id)
-        wanted = hunks_to_write(self.workspace, reviewed, self.arguments)
+        wanted = hunks_to_write(self.store, self.workspace, reviewed, self.arguments)
         if self.arguments.json:
             carry_out_decisions(self.store, self.workspace, reviewed, wanted, {})
         elif self.arguments.yes or not sys.stdin.isatty():

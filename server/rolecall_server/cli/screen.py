@@ -23,9 +23,10 @@ from rolecall_server.review.rendering import (
     hunk_diff,
     hunk_header,
     render_evidence,
+    render_tried,
     visible,
 )
-from rolecall_server.review.shelf import PROPOSAL_JSON, Reviewed
+from rolecall_server.review.shelf import EVIDENCE_JSON, PROPOSAL_JSON, Reviewed
 from rolecall_server.review.untested import untested_open
 
 PIPE_COLUMNS = 200
@@ -78,6 +79,10 @@ def proposal_json(reviewed: Reviewed) -> dict[str, Any]:
         "states": dict(states),
         "reasons": {hunk_id: reason for hunk_id, reason in reviewed.reasons.items() if reason},
         "counts": {state.value: sum(one is state for one in states.values()) for state in HunkState},
+        "tried": [
+            {"hunks": sorted(one.hunks), "evidence": json.loads(EVIDENCE_JSON.dump_json(one.evidence))}
+            for one in reviewed.tried
+        ],
         "guarded": guarded_paths(reviewed.proposal, reviewed.undecided),
         "untested": untested_open(reviewed),
         "evidence": render_evidence(reviewed.proposal.evidence),
@@ -119,6 +124,8 @@ def print_summary(screen: Console, reviewed: Reviewed) -> None:
     proposal = reviewed.proposal
     for line in render_evidence(proposal.evidence):
         say_prose(screen, line, _evidence_style(proposal.evidence, line))
+    for line in render_tried(reviewed):
+        say_prose(screen, line, "yellow")
     if proposal.rationale:
         say_prose(screen, f"\n{proposal.rationale}", "italic")
     lies = f"{proposal.id} of {proposal.run_id}: `rolecall review {proposal.id}` shows it again."

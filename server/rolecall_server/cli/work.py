@@ -69,7 +69,7 @@ def _work(arguments: argparse.Namespace, messages: Console) -> int:
         say_prose(messages, f"{finished.error.code}: cut short; this is the best of what there was.", "bold red")
         say_prose(messages, next_step(finished.error))
     reviewed = load_proposal(store, finished.proposal.id)
-    wanted = hunks_to_write(workspace, reviewed, arguments)
+    wanted = hunks_to_write(store, workspace, reviewed, arguments)
     if arguments.json:
         written = carry_out_decisions(store, workspace, reviewed, wanted, {})
         error = {"error": finished.error.code} if finished.error else {}
@@ -81,7 +81,9 @@ def _work(arguments: argparse.Namespace, messages: Console) -> int:
     return 1 if finished.error is not None else NOT_WRITTEN * bool(held_back(reviewed, arguments))
 
 
-def hunks_to_write(workspace: Workspace, reviewed: Reviewed, arguments: argparse.Namespace) -> tuple[str, ...]:
+def hunks_to_write(
+    store: Store, workspace: Workspace, reviewed: Reviewed, arguments: argparse.Namespace
+) -> tuple[str, ...]:
     """Return what `--yes` accepts, in order; nothing without it, or where some of that is held back.
 
     Raises:
@@ -90,7 +92,7 @@ def hunks_to_write(workspace: Workspace, reviewed: Reviewed, arguments: argparse
     """
     wanted = _all_together(reviewed, arguments) if arguments.yes and not held_back(reviewed, arguments) else ()
     if not arguments.anyway:
-        refuse_what_breaks(workspace, reviewed, wanted)
+        refuse_what_breaks(store, workspace, reviewed, wanted)
     return wanted
 
 

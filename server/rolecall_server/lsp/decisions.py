@@ -17,6 +17,7 @@ from rolecall_server.lsp.folders import current_snapshot
 from rolecall_server.lsp.hunks import look_again, reload_proposal, show_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder
+from rolecall_server.lsp.trying import try_what_is_left
 from rolecall_server.review.acceptance import (
     FileEdit,
     edit_between,
@@ -30,7 +31,7 @@ from rolecall_server.review.landings import fingerprint
 from rolecall_server.review.proposal import FileChange, HunkState
 from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.rendering import headline
-from rolecall_server.review.selection import Lack, describe_lacks, lacks_of
+from rolecall_server.review.selection import Lack, describe_lacks, failing, lacks_of, trial_of
 from rolecall_server.review.shelf import Reviewed, check_undecided, decide, edit_hunk, put_aside
 from rolecall_server.store import LandingRow
 from rolecall_server.store.landings import add_landings, forget_landings
@@ -96,7 +97,8 @@ async def _lacks(ls: RolecallServer, folder: Folder, reviewed: Reviewed, wanted:
         return ()
     snapshot = await current_snapshot(ls.session, folder)
     read_text = partial(ls.session.read_text, folder)
-    return await asyncio.to_thread(lacks_of, reviewed, wanted, snapshot, read_text)
+    lacks = await asyncio.to_thread(lacks_of, reviewed, wanted, snapshot, read_text)
+    return (*lacks, *failing(reviewed, trial_of(reviewed, wanted, read_text)))
 
 
 async def _confirm_guarded(ls: RolecallServer, reviewed: Reviewed, hunk_ids: Collection[str]) -> bool:
@@ -127,6 +129,7 @@ def reject_hunks(
     reload_proposal(ls, folder, proposal_id)
     _offer_lessons(ls, folder, reviewed)
     look_again(ls, folder, ())
+    try_what_is_left(ls, folder, proposal_id)
 
 
 def replace_hunk_text(ls: RolecallServer, folder: Folder, proposal_id: str, hunk_id: str, text: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
-from rolecall_server.review.evidence import Evidence, summarise, summarise_checks
+from rolecall_server.review.evidence import Evidence, summarise, summarise_checks, summarise_tests
 from rolecall_server.review.finding_text import describe_worth, render_defect, render_worth
 from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
 from rolecall_server.review.shelf import Reviewed
@@ -203,7 +203,8 @@ def render_proposal(reviewed: Reviewed, only: Collection[str] | None = None) -> 
     *only* these hunks; all of them where it is ``None``.
     """
     proposal = reviewed.proposal
-    head = [f"{proposal.title} ({proposal.id}, {proposal.role})", "", *render_evidence(proposal.evidence), ""]
+    head = [f"{proposal.title} ({proposal.id}, {proposal.role})", "", *render_evidence(proposal.evidence)]
+    head += [*render_tried(reviewed), ""]
     if proposal.rationale:
         head += [*proposal.rationale.splitlines(), ""]
     body: list[str] = []
@@ -218,6 +219,15 @@ def render_proposal(reviewed: Reviewed, only: Collection[str] | None = None) -> 
             body += [f"# {hunk.id}: {place}"] if place else []
             body += [hunk_header(change, hunk) + note, *hunk_diff(change, hunk)]
     return "\n".join(visible(line) for line in (*(f"# {line}".rstrip() for line in head), *body)) + "\n"
+
+
+def render_tried(reviewed: Reviewed) -> list[str]:
+    """Return a line for each choice of hunks that was tried without the rest."""
+    return [
+        f"Tried without {', '.join(h.id for _, h in reviewed.proposal.hunks() if h.id not in tried.hunks)}: "
+        f"{_sentence(summarise_tests(tried.evidence))}"
+        for tried in reviewed.tried
+    ]
 
 
 def headline(proposal: Proposal) -> str:

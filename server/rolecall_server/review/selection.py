@@ -14,9 +14,13 @@ from rolecall_server.review.anchor import Anchor, locate, path_now, text_with
 from rolecall_server.review.bindings import FIXTURE, MEMBER, Side, defines, is_defined_anywhere
 from rolecall_server.review.checks import check_changes
 from rolecall_server.review.dependents import Need, Why, needs_of
-from rolecall_server.review.evidence import Finding
+from rolecall_server.review.evidence import Evidence, Finding
+from rolecall_server.review.landings import fingerprint
 from rolecall_server.review.proposal import FileChange, Hunk
-from rolecall_server.review.shelf import ReadText, Reviewed
+from rolecall_server.review.shelf import EVIDENCE_JSON, ReadText, Reviewed
+from rolecall_server.store import Store
+from rolecall_server.store.landings import save_trial
+from rolecall_server.workspace import sha256
 
 MAX_TRIES = 8
 """So many hunks that are left out are tried one by one for the one that mends what the code graph finds broken."""
@@ -46,6 +50,40 @@ def texts_with(reviewed: Reviewed, wanted: Collection[str], read_text: ReadText)
             edit = plan_edit(change, reviewed.accepted, current, bring_in=coming)
             texts |= {edit.path: None} | {edit.path_after: edit.result}
     return texts
+
+
+def remember_trial(store: Store, reviewed: Reviewed, wanted: Collection[str], texts: str, shown: Evidence) -> None:
+    """Store what the tests showed with *wanted* accepted, on the texts of that fingerprint, and on no others."""
+    hunk_ids = reviewed.accepted | frozenset(wanted)
+    save_trial(store, reviewed.proposal.id, texts, hunk_ids, EVIDENCE_JSON.dump_json(shown).decode())
+
+
+def trial_of(reviewed: Reviewed, wanted: Collection[str], read_text: ReadText) -> Evidence | None:
+    """Return what the tests showed of exactly the texts that will stand there with *wanted*; none where none ran."""
+    texts = selection_print(reviewed, wanted, read_text) if reviewed.tried else ""
+    return next((tried.evidence for tried in reviewed.tried if tried.texts == texts), None)
+
+
+def selection_print(reviewed: Reviewed, wanted: Collection[str], read_text: ReadText) -> str:
+    """Return by what the texts are known that will stand in the proposal's files with *wanted*.
+
+    Raises:
+        HunkStale: one of them can no longer be placed.
+    """
+    texts = {path: read_text(path) for one in reviewed.proposal.files for path in (one.path, one.renamed_to) if path}
+    texts |= texts_with(reviewed, wanted, read_text)
+    return sha256("".join(f"{path}\0{fingerprint(text)}\0" for path, text in sorted(texts.items())))
+
+
+def failing(reviewed: Reviewed, shown: Evidence | None, most: int = 3) -> tuple[Lack, ...]:
+    """Return what fails with a selection and neither without it nor with the whole proposal, as one thing to tell."""
+    known = {failure.test_id for failure in reviewed.proposal.evidence.failures}
+    failed = [one.test_id for one in shown.new_failures if one.test_id not in known] if shown is not None else []
+    if not failed:
+        return ()
+    more = f" and {len(failed) - most} more" if len(failed) > most else ""
+    verb = "test fails" if len(failed) == 1 else "tests fail"
+    return (Lack(f"{len(failed)} {verb} with this choice: {', '.join(failed[:most])}{more}", ()),)
 
 
 def lacks_of(reviewed: Reviewed, wanted: Collection[str], snapshot: Snapshot, read_text: ReadText) -> tuple[Lack, ...]:

@@ -16,17 +16,26 @@ from pydantic import TypeAdapter, ValidationError
 
 from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.review.anchor import Places, Stale, locate, path_now, standing
+from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.hunks import line_ending
 from rolecall_server.review.landings import UNKNOWN, Key, fingerprint, hunks_in_text, n_standing
 from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
 from rolecall_server.store import DecisionRow, LandingRow, Store
-from rolecall_server.store.landings import add_landings, claim_landings, forget_landings, load_landings
+from rolecall_server.store.landings import (
+    add_landings,
+    claim_landings,
+    forget_landings,
+    load_landings,
+    load_trials,
+)
 from rolecall_server.workspace import split_lines
 
 logger = logging.getLogger(__name__)
 
 PROPOSAL_JSON = TypeAdapter(Proposal)
 """A proposal as JSON, in the store and on the command line."""
+
+EVIDENCE_JSON = TypeAdapter(Evidence)
 
 ReadText = Callable[[str], str | None]
 """The current text of a file by its path, or ``None`` where it does not exist (or cannot be read)."""
@@ -35,6 +44,16 @@ OFFERED = (HunkState.PENDING, HunkState.EDITED)
 """The states in which a hunk can be accepted."""
 UNDECIDED = (*OFFERED, HunkState.STALE)
 DECIDED = (HunkState.ACCEPTED, HunkState.REJECTED)
+
+
+@dataclass(frozen=True)
+class Tried:
+    """What the tests showed of some hunks of a proposal without the rest."""
+
+    texts: str
+    """The fingerprint of the texts that they ran on: other texts are another claim."""
+    hunks: frozenset[str]
+    evidence: Evidence
 
 
 @dataclass(frozen=True)
@@ -49,6 +68,8 @@ class Reviewed:
     """Why a hunk is in its state, where something was said."""
     edited: frozenset[str] = frozenset()
     """The hunks whose text is the developer's."""
+    tried: tuple[Tried, ...] = ()
+    """Which of its hunks were tried without the rest, and what came of it; oldest first."""
 
     @cached_property
     def accepted(self) -> frozenset[str]:
@@ -338,7 +359,10 @@ def _reviewed(store: Store, body: str) -> Reviewed:
     latest: dict[str, DecisionRow] = {row.hunk_id: row for row in rows}
     states = {hunk.id: HunkState.PENDING for _, hunk in proposal.hunks()}
     states |= {hunk_id: HunkState(row.state) for hunk_id, row in latest.items()}
-    return Reviewed(proposal, states, {hunk_id: row.reason for hunk_id, row in latest.items()}, edited)
+    reasons = {hunk_id: row.reason for hunk_id, row in latest.items()}
+    trials = load_trials(store, written.id)
+    tried = tuple(Tried(texts, hunks, EVIDENCE_JSON.validate_json(shown)) for texts, hunks, shown in trials)
+    return Reviewed(proposal, states, reasons, edited, tried)
 
 
 def _with_texts(proposal: Proposal, texts: Mapping[str, str]) -> tuple[Proposal, frozenset[str]]:

@@ -1,8 +1,9 @@
-"""What is about to happen to files, stored before an editor is asked: the part of the store that reviews use."""
+"""What is about to happen to files, stored before an editor is asked, and what was tried: what reviews store."""
 
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -60,3 +61,18 @@ def forget_landings(store: Store, numbers: Collection[int]) -> None:
     """Drop these landings."""
     with store.transaction() as connection:
         connection.executemany("DELETE FROM landing WHERE id = ?", [(number,) for number in numbers])
+
+
+def save_trial(store: Store, proposal_id: str, texts: str, hunk_ids: Collection[str], body: str) -> None:
+    """Keep what came of trying some hunks of a proposal; *texts* is the fingerprint of what stood in the files."""
+    values = (row_number(proposal_id), texts, json.dumps(sorted(hunk_ids)), body, time.time())
+    with store.transaction() as connection:
+        connection.execute("INSERT OR REPLACE INTO trial VALUES (?, ?, ?, ?, ?)", values)
+
+
+def load_trials(store: Store, proposal_id: str) -> tuple[tuple[str, frozenset[str], str], ...]:
+    """Return the fingerprint, the hunks and what came of it for each trial of a proposal, oldest first."""
+    rows = store.select(
+        "SELECT texts, hunks, body FROM trial WHERE proposal_id = ? ORDER BY at", row_number(proposal_id)
+    )
+    return tuple((texts, frozenset(json.loads(hunks)), body) for texts, hunks, body in rows)

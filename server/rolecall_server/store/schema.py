@@ -44,6 +44,9 @@ CREATE TABLE IF NOT EXISTS hunk (
     proposal_id INTEGER NOT NULL REFERENCES proposal, hunk_id TEXT NOT NULL, path TEXT NOT NULL,
     PRIMARY KEY (proposal_id, hunk_id, path)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS hunk_by_path ON hunk (path);
+CREATE TABLE IF NOT EXISTS trial (
+    proposal_id INTEGER NOT NULL REFERENCES proposal, texts TEXT NOT NULL, hunks TEXT NOT NULL, body TEXT NOT NULL,
+    at REAL NOT NULL, PRIMARY KEY (proposal_id, texts)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS manifest (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run_id INTEGER NOT NULL REFERENCES run, body TEXT NOT NULL,
     opening TEXT NOT NULL DEFAULT '');

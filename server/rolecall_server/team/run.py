@@ -267,6 +267,14 @@ async def open_bench(repository: Repository, report: Report) -> AsyncGenerator[B
         yield Bench(shadow, interpreter, tests.timeout_seconds, tests.suite_seconds)
 
 
+async def try_selection(repository: Repository, texts: Mapping[str, str | None], report: Report) -> Evidence:
+    """Return what the tests show of *texts*: some hunks of a proposal without the rest."""
+    async with open_bench(repository, report) as bench:
+        trials = Trials(Desk(repository.workspace, repository.snapshot, repository.settings, None, bench, report), ())
+        after = await trials.of_change(texts)
+        return evidence(trials.before, after, problems=(), findings=(), repairs=0, model="")
+
+
 def _changes(repository: Repository, attempt: Attempt) -> tuple[FileChange, ...]:
     """The files of *attempt* as hunks on the workspace's texts, which know what they need of each other and touch."""
     linked = link_hunks(changes_of(repository.workspace, attempt.files, attempt.renames), repository.snapshot)
