@@ -6,7 +6,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rolecall-dev
 
 UV := .tools/bin/uv
 RUN := $(UV) run --locked --no-sync
-PYTEST := $(RUN) pytest -n logical --dist loadgroup
+PYTEST := $(RUN) pytest -n logical --dist loadgroup --inline-snapshot=disable
 LIBRARY := $(CACHE)/inflection-0.5.1.tar.gz
 TEAM_LIBRARIES := $(CACHE)/team
 BENCH := $(CACHE)/bench
@@ -15,7 +15,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: demo test test-fast test-e2e test-pythons check format bench vsix clean system
+.PHONY: demo test test-fast test-e2e test-pythons test-odd check format bench vsix clean system
 
 demo: .venv/ready $(LIBRARY)
 	@$(RUN) rolecall demo --library $(LIBRARY) $(ARGS)
@@ -34,6 +34,10 @@ test-e2e: .venv/ready $(LIBRARY) $(TEAM_LIBRARIES)/ready system
 # The fast tests with every Python from 3.11 on that this machine has; PYTHONS=ends: with the oldest and the newest.
 test-pythons: .venv/ready system
 	@PYTHONS=$(PYTHONS) scripts/with_pythons.sh $(PYTEST) tests/analysis tests/server $(ARGS)
+
+# The fast tests at times, in zones and with locales that show what depends on them; not part of what a landing must pass.
+test-odd: .venv/ready system
+	@scripts/at_odd_times.sh $(PYTEST) tests/analysis tests/server $(ARGS)
 
 check: .venv/ready
 	$(RUN) ruff format --check .

@@ -12,12 +12,12 @@ from rolecall_server.review.evidence import Evidence, summarise_tests
 from rolecall_server.review.rendering import render_evidence
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.settings import Settings
-from rolecall_server.store import open_store
 from rolecall_server.team.request import Desk
 from rolecall_server.team.run import Repository, open_bench
 from rolecall_server.team.trials import Trials, red_and_green
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
+from support.stores import open_store
 from support.workspaces import environment
 
 SHOP = """
