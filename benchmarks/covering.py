@@ -1,12 +1,13 @@
 """Measures the covering of secrets: which planted ones are found, and which lines are covered in ordinary source.
 
     python benchmarks/covering.py planted DETECT_SECRETS.git GITLEAKS.git [--missed]
-    python benchmarks/covering.py source FOLDER... [--by NAME]
+    python benchmarks/covering.py source FOLDER...
 
 The first reads the fixtures of two scanners where they stand: the parameters of detect-secrets' tests, and the true
 positives of gitleaks' rules, of which those that are made from an expression are made anew here (with a fixed seed).
-The rules are told in two halves, by whether the digest of their file's name is even: the odd ones are looked at only
-when all else is done. The second prints each covered line below the folders, for somebody to judge, and the sum.
+The rules are told in two halves, by whether the digest of their file's name is even, so that who changes the patterns
+may look at one half and keep the other for the proof. The second prints what is covered below the folders, for somebody
+to judge, and the sum.
 ``--with-library`` measures detect-secrets itself in place of ours, where it is installed.
 """
 
@@ -356,7 +357,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What is covered that is a secret, and what that is none.")
     parser.add_argument("what", choices=("planted", "source"))
     parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--missed", action="store_true", help="print what was not covered, the odd half left out")
+    parser.add_argument("--missed", action="store_true", help="print what was not covered")
     parser.add_argument("--with-library", action="store_true", help="measure detect-secrets in place of ours")
     given = parser.parse_args()
     if not given.with_library:
