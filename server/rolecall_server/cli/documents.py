@@ -12,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.markdown import Markdown
 
+from rolecall_analysis import Snapshot
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.reading import read_code
 from rolecall_server.cli.repository import open_repository
@@ -20,8 +21,17 @@ from rolecall_server.errors import DocumentRefused, FileRefused, NotFound
 from rolecall_server.review.shelf import load_run
 from rolecall_server.store import Store
 from rolecall_server.team.documents import Document, parse, render
-from rolecall_server.team.documents.code_links import unresolved
-from rolecall_server.team.documents.linking import Linked, changed_since, check_links, orphans, served_by
+from rolecall_server.team.documents.code_links import definition_of, unresolved
+from rolecall_server.team.documents.linking import (
+    Linked,
+    changed_since,
+    check_links,
+    closed_tasks,
+    lacks,
+    linked,
+    orphans,
+    unfulfilled,
+)
 from rolecall_server.team.documents.shelf import DEVELOPER, documents_in, load_document, revise
 from rolecall_server.team.documents.understanding import understand
 from rolecall_server.workspace import Workspace, file_exists, read_text_or_none
@@ -114,13 +124,18 @@ def _check(
     found: list[dict[str, str]] = []
     for run_id, documents in runs.items():
         proposals = load_run(store, run_id)
-        run = Linked(documents, served_by(proposals))
+        run = linked(documents, proposals)
         for document in documents:
             flaws = [(flaw.about, flaw.what) for flaw in check_links(document, documents)]
-            dangling = unresolved(document, snapshot, documents, lambda path: file_exists(workspace, path))
+            there = partial(file_exists, workspace)
+            dangling = unresolved(document, snapshot, documents, there, run.accepted_files)
             flaws += [(each.reference, str(each)) for each in dangling]
             found += [{"document": document.id, "about": about, "what": what} for about, what in flaws]
-        drift = (*sorted(orphans(run).items()), *changed_since(proposals, partial(read_text_or_none, workspace)))
+        missing = dict(_missing(run, snapshot, workspace))
+        drift = (
+            *sorted((orphans(run) | missing).items()),
+            *changed_since(proposals, partial(read_text_or_none, workspace)),
+        )
         found += [{"document": "", "about": about, "what": what} for about, what in drift]
     if arguments.json:
         print_json([*found])
@@ -129,6 +144,20 @@ def _check(
         for line in _told(found):
             say_prose(screen, line)
     return 1 if found else 0
+
+
+def _missing(run: Linked, snapshot: Snapshot, workspace: Workspace) -> Iterator[tuple[str, str]]:
+    """What keeps decided tasks from being done, and what a design adds and nobody made; each with what it is about."""
+
+    def exists(reference: str) -> bool:
+        return (
+            definition_of(snapshot, reference) is not None if "::" in reference else file_exists(workspace, reference)
+        )
+
+    for task in closed_tasks(run):
+        if what := lacks(task, run, exists):
+            yield task.id, f"{task.id} is not done: {'; '.join(what)}"
+    yield from ((name, f"{name} was to be added, and does not exist") for name in unfulfilled(run, exists))
 
 
 def _told(found: list[dict[str, str]]) -> Iterator[str]:

@@ -173,7 +173,8 @@ def dangling_in(view: View, run: OpenRun) -> tuple[Dangling, ...]:
     """The references of the page that do not hold in the code as it is."""
     workspace = Workspace(view.root)
     others = [page.document for page in run.pages if page is not run.page]
-    return unresolved(run.page.document, view.snapshot, others, lambda path: file_exists(workspace, path))
+    accepted = run.linked.accepted_files
+    return unresolved(run.page.document, view.snapshot, others, lambda path: file_exists(workspace, path), accepted)
 
 
 def _code_at(view: View, name: str) -> Iterator[types.Location]:

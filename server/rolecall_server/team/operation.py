@@ -164,7 +164,7 @@ class _Operation:
     async def go_on(self) -> Ended:
         pool = self._pool()
         self.n_told = max((message.id for message in pool.messages), default=0)
-        if review_sprint(self.room.repository.store, pool):
+        if review_sprint(self.room.repository.store, pool, self.room.repository.workspace):
             pool = self._pool()
         withdraw_moved(self.room, pool)
         try:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 
 from rolecall_server.errors import HunkStale, NoUsableEdit
 from rolecall_server.review.changes import changes_of
@@ -17,6 +18,7 @@ from rolecall_server.store import Store
 from rolecall_server.store.messages import Draft, MessageRow, messages_of
 from rolecall_server.team.agenda import Agenda, agenda_of
 from rolecall_server.team.documents import HunkDecision, Kind, SprintReview, TestPlan
+from rolecall_server.team.documents.linking import lacks, linked
 from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.edits import Edits, moved_files
 from rolecall_server.team.planning import title_of_brief
@@ -24,6 +26,8 @@ from rolecall_server.team.pool import TEAM, Pool, as_draft, body_of, content_of,
 from rolecall_server.team.rejections import decided_by_developer
 from rolecall_server.team.room import Room
 from rolecall_server.team.steps import Step
+from rolecall_server.team.telling import document_in
+from rolecall_server.workspace import Workspace, file_exists
 
 
 async def propose(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
@@ -75,7 +79,7 @@ def work_to_redo(store: Store, pool: Pool) -> tuple[str, ...]:
     return tuple(dict.fromkeys(one for review in reviews for one in (*review.undone, *review.undone_tests)))
 
 
-def review_sprint(store: Store, pool: Pool) -> bool:
+def review_sprint(store: Store, pool: Pool, workspace: Workspace) -> bool:
     """Publish what the developer made of the open sprint's proposal, once all of it is decided; return whether any was.
 
     What was rejected of an earlier sprint after that was closed comes with it: its review has another version then.
@@ -86,8 +90,25 @@ def review_sprint(store: Store, pool: Pool) -> bool:
         return False
     reviews = [*_new_reviews(store, pool)]
     for review, because in reviews:
-        publish(store, pool.run_id, TEAM, as_draft(Kind.SPRINT_REVIEW, review, review.sprint or ""), [because])
+        held = _held_to_what_is_there(review, store, pool, workspace)
+        publish(store, pool.run_id, TEAM, as_draft(Kind.SPRINT_REVIEW, held, held.sprint or ""), [because])
     return bool(reviews)
+
+
+def _held_to_what_is_there(review: SprintReview, store: Store, pool: Pool, workspace: Workspace) -> SprintReview:
+    """Return *review*, in which a task that lacks something is not done, but missing."""
+    whole = [pool.latest(kind) for kind in (Kind.DESIGN, Kind.TASK_LIST)]
+    parts = [message for kind in (Kind.TEST_PLAN, Kind.REVIEW) for message in pool.of_kind(kind, review.sprint or "")]
+    documents = [document_in(message) for message in (*whole, *parts) if message is not None]
+    run = linked(documents, [load_proposal(store, review.proposal)] if review.proposal else [])
+    found = {
+        one: lacks(run.tasks[one], run, partial(file_exists, workspace)) for one in review.done if one in run.tasks
+    }
+    lacking = {one: what for one, what in found.items() if what}
+    missing = tuple(f"{one}: {'; '.join(what)}" for one, what in lacking.items())
+    return review.model_copy(
+        update={"done": tuple(one for one in review.done if one not in lacking), "missing": missing}
+    )
 
 
 def _new_reviews(store: Store, pool: Pool) -> Iterator[tuple[SprintReview, int]]:
@@ -121,7 +142,8 @@ def _late_review(store: Store, pool: Pool, message: MessageRow) -> SprintReview 
     answered = any(other.id > message.id for other in pool.of_kind(Kind.SPRINT_REVIEW))
     files = _test_files(pool, before.sprint)
     counted = late if answered else late | known
-    return sprint_review_of(reviewed, before.sprint, (*before.done, *before.undone), files, counted)
+    tasks = (*before.done, *before.undone, *(line.partition(":")[0] for line in before.missing))
+    return sprint_review_of(reviewed, before.sprint, tasks, files, counted)
 
 
 def _decided(store: Store, pool: Pool) -> Reviewed | None:

@@ -771,6 +771,54 @@ async def test_the_engineer_alone_hears_why_its_change_was_rejected(tmp_path: Pa
     assert "- p1/h1: changes total in shop/price.py (-3 +3): Round the tax." in model.conversations[-1][1].text
 
 
+# What is done
+
+
+def review_of(run: TeamRun) -> SprintReview:
+    message = run.pool.latest(Kind.SPRINT_REVIEW, "S1")
+    assert message is not None
+    return content_of(message, SprintReview)
+
+
+async def test_a_task_whose_file_was_turned_down_without_a_word_is_not_done_and_stays_in_the_backlog(
+    tmp_path: Path,
+) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF)
+    await run.go_on()
+    reviewed = load_proposal(run.store, "p1")
+    receipt = {hunk.id for change, hunk in reviewed.proposal.hunks() if change.path == "shop/receipt.py"}
+    decide(run.store, reviewed, dict.fromkeys(receipt, HunkState.REJECTED))
+    others = reviewed.states.keys() - receipt
+    decide(run.store, load_proposal(run.store, "p1"), dict.fromkeys(others, HunkState.ACCEPTED))
+    n_before = len(run.pool.messages)
+    assert (await run.go_on()).errors == ()
+    review = review_of(run)
+    assert (review.done, review.undone) == (("T1",), ())
+    assert review.missing == ("T2: shop/receipt.py does not exist",)
+    assert [message.kind for message in run.pool.messages[n_before:]] == [Kind.SPRINT_REVIEW], "nothing is done anew"
+
+
+async def test_a_task_with_a_blocker_that_was_declined_is_not_done(tmp_path: Path) -> None:
+    review = fenced({"title": "One", "findings": [{**FINDING, "severity": "blocker"}]})
+    model = TeamModel(shop_speeches(Reviewer=review, Engineer_answer="ANSWER F1: declined: it may be."))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    await run.go_on()
+    accept(run, "p1")
+    await run.go_on()
+    assert review_of(run).done == ("T2",)
+    assert review_of(run).missing == ("T1: a blocker in shop/price.py is open: The rate is not checked.",)
+
+
+async def test_a_task_with_a_blocker_that_was_fixed_is_done(tmp_path: Path) -> None:
+    review = fenced({"title": "One", "findings": [{**FINDING, "severity": "blocker"}]})
+    model = TeamModel(shop_speeches(Reviewer=review, Engineer_answer=f"ANSWER F1: fixed: it is now\n\n{FIX}"))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    await run.go_on()
+    accept(run, "p1")
+    await run.go_on()
+    assert (review_of(run).done, review_of(run).missing) == (("T1", "T2"), ())
+
+
 # Going on, and doing again
 
 

@@ -36,10 +36,14 @@ class SprintReview(Value):
     proposal: Code | None = None
     done: tuple[TaskId, ...] = ()
     undone: tuple[TaskId, ...] = ()
+    """Those of which something was rejected with a reason: they come again."""
     undone_tests: tuple[Code, ...] = Field(default=(), description="The test files to write again.")
     accepted: tuple[HunkDecision, ...] = ()
     edited: tuple[HunkDecision, ...] = ()
     rejected: tuple[HunkDecision, ...] = ()
+    missing: tuple[Line, ...] = Field(
+        default=(), description="What keeps each other task from being done; it stays in the backlog."
+    )
     feedback: Prose = ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -36,11 +36,12 @@ def unresolved(
     snapshot: Snapshot,
     others: Iterable[Document] = (),
     file_exists: Callable[[str], bool] = lambda path: False,
+    accepted: Collection[str] = (),
 ) -> tuple[Dangling, ...]:
-    """The references of *document* that do not hold, in order.
+    """Return the references of *document* that do not hold, in order.
 
-    What any document of the run declares new may be named; in the design itself it must not exist yet.
-    *file_exists* is asked about files that the graph does not read.
+    What any document of the run declares new may be named; in the design itself it must not exist yet, but in files
+    that the run has *accepted* changes of. *file_exists* is asked about files that the graph does not read.
     """
 
     def is_file(path: str) -> bool:
@@ -48,7 +49,8 @@ def unresolved(
 
     content = document.content
     declared = {name for each in (document, *others) for name in declared_new(each.content)}
-    found = [*_already_there(content, snapshot, is_file)]
+    early = _already_there(content, snapshot, is_file)
+    found = [one for one in early if one.reference.partition("::")[0] not in accepted]
     for reference in dict.fromkeys(_references(content)):
         path, _, name = reference.partition("::")
         if reference in declared or (path in declared and path not in snapshot.files):

@@ -6,13 +6,13 @@ No model is asked. A flaw names what it is about, so that an editor can show it 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
 from rolecall_server.review.anchor import lines_from, path_now
 from rolecall_server.review.shelf import ReadText, Reviewed
-from rolecall_server.team.documents.checking import Review, TestPlan
+from rolecall_server.team.documents.checking import Response, Review, Severity, TestPlan
 from rolecall_server.team.documents.closing import SprintReview
 from rolecall_server.team.documents.design import Design, SymbolWork
 from rolecall_server.team.documents.document import Content, Document
@@ -51,10 +51,17 @@ class Linked:
 
     documents: tuple[Document, ...]
     hunks: tuple[Served, ...] = field(default=())
+    failing: frozenset[str] = frozenset()
+    """The tests that fail with the latest of the proposals that was run, as ``path::name``."""
 
     def held(self, kind: type[Held]) -> Iterator[Held]:
         """The contents of that kind."""
         return (document.content for document in self.documents if isinstance(document.content, kind))
+
+    @property
+    def accepted_files(self) -> frozenset[str]:
+        """The files of which the developer accepted a hunk."""
+        return frozenset(hunk.path for hunk in self.hunks if hunk.state == "accepted")
 
     @property
     def requirement_ids(self) -> frozenset[str]:
@@ -87,6 +94,13 @@ def served_by(proposals: Iterable[Reviewed]) -> tuple[Served, ...]:
     )
 
 
+def linked(documents: Iterable[Document], proposals: Sequence[Reviewed]) -> Linked:
+    """Return *documents* of a run with what became of its *proposals*."""
+    runs = [one.proposal.evidence for one in proposals if one.proposal.evidence.ran]
+    failing = {failure.test_id.partition("[")[0] for failure in runs[-1].failures} if runs else set[str]()
+    return Linked(tuple(documents), served_by(proposals), frozenset(failing))
+
+
 def check_links(document: Document, others: Iterable[Document]) -> tuple[Flaw, ...]:
     """What in *document* leads nowhere, or in a circle, given the *others* of its run.
 
@@ -114,10 +128,80 @@ def orphans(run: Linked) -> dict[str, str]:
         if lacks:
             lacking[name] = f"{name} has {' and '.join(lacks)}"
     served = {name for hunk in run.hunks if hunk.state != "rejected" for name in hunk.serves}
-    for name in run.tasks if run.hunks else ():
-        if name not in served:
-            lacking[name] = f"{name} has no hunk"
+    for name in {task.id for task in _begun(run)} - served:
+        lacking[name] = f"{name} has no hunk"
     return lacking
+
+
+def lacks(task: Task, run: Linked, exists: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return what *task* lacks to be done, once its sprint is decided, a sentence each; nothing where it is done.
+
+    It is done if the files it names exist, if something that was accepted serves it or there is a test of what it is
+    for, if no such test fails, and if no blocker is open. *exists* tells of a path whether it is there.
+    """
+    return tuple(dict.fromkeys((*_unmade(task, run, exists), *_unmet(task, run), *_blocked(task, run))))
+
+
+def _unmade(task: Task, run: Linked, exists: Callable[[str], bool]) -> Iterator[str]:
+    """The files of *task* that are not there; what was to be changed, or was accepted, may be gone for good."""
+    known = {each.path for design in run.held(Design) for each in design.files_to_change}
+    known |= run.accepted_files
+    yield from (f"{path} does not exist" for path in task.files if path not in known and not exists(path))
+
+
+def _unmet(task: Task, run: Linked) -> Iterator[str]:
+    """The tests of what *task* is for that fail; that nothing leads to it, where nothing does."""
+    gone = {f"{hunk.path}::{hunk.symbol.replace('.', '::')}" for hunk in run.hunks if hunk.state == "rejected"}
+    cases = [case for plan in run.held(TestPlan) for case in plan.cases if {*case.verifies} & {*task.serves}]
+    tests = [case.test for case in cases if case.test and case.test not in gone]
+    yield from (f"{test} fails" for test in tests if test in run.failing)
+    if not tests and not any(task.id in hunk.serves for hunk in run.hunks if hunk.state == "accepted"):
+        yield "nothing that was accepted serves it"
+
+
+def _blocked(task: Task, run: Linked) -> Iterator[str]:
+    """The blockers that nobody fixed, about a file of *task* or a requirement it serves; all of it where about none."""
+    findings = [finding for review in run.held(Review) for finding in review.findings]
+    fixed = {(one.file, one.title) for one in findings if one.response is Response.FIXED}
+    paths = {*task.files, *(hunk.path for hunk in run.hunks if task.id in hunk.serves)}
+    known = {path for other in run.tasks.values() for path in other.files} | {hunk.path for hunk in run.hunks}
+    for one in findings:
+        rests_on = {*_REQUIREMENT.findall(one.rests_on)}
+        is_about = one.file in paths or not rests_on.isdisjoint(task.serves) or not (one.file in known or rests_on)
+        if one.severity is Severity.BLOCKER and is_about and (one.file, one.title) not in fixed:
+            yield f"a blocker in {one.file} is open: {one.title}"
+
+
+def closed_tasks(run: Linked) -> tuple[Task, ...]:
+    """Return the tasks of the sprints of which all hunks are decided."""
+    begun = _begun(run)
+    waiting = {name for hunk in run.hunks if hunk.state not in ("accepted", "rejected") for name in hunk.serves}
+    open_sprints = [tasks for tasks in _sprints(run) if not waiting.isdisjoint(tasks)]
+    return tuple(task for task in begun if not any(task.id in tasks for tasks in open_sprints))
+
+
+def unfulfilled(run: Linked, exists: Callable[[str], bool]) -> Iterator[str]:
+    """Yield the files and symbols that a design adds and that are not there, once all tasks are closed."""
+    if not run.tasks or len(closed_tasks(run)) < len(run.tasks):
+        return
+    told = {path for task in run.tasks.values() for path in task.files}
+    for design in run.held(Design):
+        missing = [each.path for each in design.files_to_add if not exists(each.path)]
+        yield from (path for path in missing if path not in told)
+        symbols = (each.symbol for each in design.symbols_to_add)
+        yield from (one for one in symbols if exists(one.partition("::")[0]) and not exists(one))
+
+
+def _begun(run: Linked) -> tuple[Task, ...]:
+    """The tasks of the sprints of which there are hunks."""
+    served = {name for hunk in run.hunks for name in hunk.serves}
+    begun = {name for tasks in _sprints(run) if not served.isdisjoint(tasks) for name in tasks}
+    return tuple(task for task in run.tasks.values() if task.id in begun)
+
+
+def _sprints(run: Linked) -> list[tuple[str, ...]]:
+    """The tasks of each sprint; all of them where no sprint is planned."""
+    return [sprint.tasks for held in run.held(TaskList) for sprint in held.sprints] or [tuple(run.tasks)]
 
 
 def changed_since(proposals: Iterable[Reviewed], read_text: ReadText) -> Iterator[tuple[str, str]]:

@@ -90,6 +90,13 @@ def test_what_is_to_be_added_must_not_exist(snapshot: Snapshot):
     ]
 
 
+def test_what_was_added_because_the_run_was_accepted_is_fulfilled(snapshot: Snapshot):
+    there = design(add=("shop/price.py::total", "shop/tax.py::RATE"), new=("shop/tax.py",))
+    assert [str(each) for each in unresolved(there, snapshot, accepted=("shop/tax.py",))] == [
+        "shop/price.py::total is to be added, but exists"
+    ]
+
+
 def test_a_symbol_cannot_be_added_to_a_file_that_is_not_there(snapshot: Snapshot):
     assert said(snapshot, design(add=("shop/export.py::to_csv",))) == ["shop/export.py does not exist"]
 

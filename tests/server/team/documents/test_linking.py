@@ -27,7 +27,16 @@ from rolecall_server.team.documents import (
     TestCase,
     TestPlan,
 )
-from rolecall_server.team.documents.linking import Linked, Served, check_links, circles, orphans
+from rolecall_server.team.documents.linking import (
+    Linked,
+    Served,
+    check_links,
+    circles,
+    closed_tasks,
+    lacks,
+    orphans,
+    unfulfilled,
+)
 
 
 def document(content: Content, number: int = 1) -> Document:
@@ -156,6 +165,54 @@ def test_a_task_without_a_hunk_is_missed_once_there_are_hunks():
     assert orphans(Linked(documents, (hunk,))) == {"T2": "T2 has no hunk"}
     rejected = Served("p1/h2", "a.py", "g", ("T2",), "rejected")
     assert orphans(Linked(documents, (hunk, rejected))) == {"T2": "T2 has no hunk"}
+
+
+ACCEPTED = Served("p1/h1", "a.py", "f", ("T1", "R1"), "accepted")
+BOTH = ("a.py", "b.py")
+
+
+def lacked(*hunks: Served, failing: tuple[str, ...] = (), files: tuple[str, ...] = BOTH) -> dict[str, tuple[str, ...]]:
+    held = TestCase(id="C1", title="x", kind=CaseKind.BASIC, verifies=("R1",), expects="x", test="t.py::test_f")
+    documents = (tasks(task("T1", "R1", files=BOTH)), document(TestPlan(title="x", cases=(held,)), 5))
+    run = Linked(documents, hunks, frozenset(failing))
+    return {task.id: lacks(task, run, lambda path: path in files) for task in closed_tasks(run)}
+
+
+def test_a_task_is_done_once_all_that_it_names_is_there():
+    assert lacked(ACCEPTED) == {"T1": ()}
+    assert lacked(ACCEPTED, files=("a.py",)) == {"T1": ("b.py does not exist",)}
+
+
+def test_a_task_of_which_a_test_fails_is_not_done():
+    assert lacked(ACCEPTED, failing=("t.py::test_f",)) == {"T1": ("t.py::test_f fails",)}
+    turned_down = Served("p1/h2", "t.py", "test_f", ("R1",), "rejected")
+    assert lacked(ACCEPTED, turned_down, failing=("t.py::test_f",)) == {"T1": ()}
+
+
+def test_a_task_of_which_nothing_was_accepted_is_not_done():
+    rejected = Served("p1/h1", "a.py", "f", ("T1",), "rejected")
+    test = Served("p1/h2", "t.py", "test_f", ("R1",), "rejected")
+    assert lacked(rejected, test) == {"T1": ("nothing that was accepted serves it",)}
+
+
+def test_nothing_is_missed_of_a_sprint_that_is_not_decided():
+    assert lacked(Served("p1/h1", "a.py", "f", ("T1",), "pending")) == {}
+    work = tasks(task("T1", "R1"), task("T2", "R1"), sprints=(("T1",), ("T2",)))
+    run = Linked((requirements("R1"), work), (ACCEPTED,))
+    assert [each.id for each in closed_tasks(run)] == ["T1"]
+    assert orphans(run) == {}, "the second sprint has not begun"
+
+
+def test_what_a_design_adds_and_nobody_made_is_missed_once_all_is_decided():
+    added = Design(
+        title="x",
+        approach="",
+        files_to_add=(FileWork(path="new.py", what="x"),),
+        symbols_to_add=(SymbolWork(symbol="a.py::g", serves=("R1",), what="x"),),
+    )
+    documents = (document(added, 3), tasks(task("T1", "R1")))
+    assert [*unfulfilled(Linked(documents, (ACCEPTED,)), lambda name: name == "a.py")] == ["new.py", "a.py::g"]
+    assert [*unfulfilled(Linked(documents), lambda name: False)] == []
 
 
 @given(st.dictionaries(st.integers(0, 6), st.lists(st.integers(0, 6), max_size=3), max_size=7))
