@@ -431,7 +431,17 @@ def test_the_engineer_deletes_and_renames_files(root: Path) -> None:
 def test_the_engineer_is_told_to_make_a_file_that_does_not_exist_yet(root: Path) -> None:
     reply = block("shop/fee.py", "", "FEE = 1\n")
     with ChatServer(reply) as chat:
-        command = [*ROLECALL, "implement", "a fee of one", "--in", "shop/fee.py", "--yes", "--set", "tests.run=false"]
+        command = [
+            *ROLECALL,
+            "implement",
+            "a fee of one",
+            "--in",
+            "shop/fee.py",
+            "--yes",
+            "--untested",
+            "--set",
+            "tests.run=false",
+        ]
         subprocess.run(command, cwd=root, env=variables(root, chat.base_url), check=True, capture_output=True)
         assert "Put it into shop/fee.py, which does not exist yet" in chat.asked[0]["messages"][1]["content"]
     assert (root / "shop/fee.py").read_text() == "FEE = 1\n"
@@ -449,7 +459,9 @@ def test_every_byte_outside_the_hunk_stays_in_whatever_encoding(
     before = (ending.join(lines) + last).replace(f"items):{ending}", "items):\n")  # one ending of another kind
     (root / "shop/price.py").write_bytes(before.encode(encoding))
     reply = block("shop/price.py", "    return sum(items)\n", "    return sum(items) or 'é'\n")
-    ended = rolecall(root, reply, "implement", "é", "--in", "shop/price.py", "--yes", "--set", "tests.run=false")
+    ended = rolecall(
+        root, reply, "implement", "é", "--in", "shop/price.py", "--yes", "--untested", "--set", "tests.run=false"
+    )
     assert ended.returncode == 0, ended.stderr
     expected = before.replace("    return sum(items)" + ending, "    return sum(items) or 'é'" + ending)
     assert (root / "shop/price.py").read_bytes() == expected.encode(encoding)
@@ -460,7 +472,9 @@ def test_a_character_that_the_files_encoding_lacks_is_refused_before_anything_is
     (root / "shop/price.py").write_bytes(text)
     reply = block("shop/cart.py", "", "x = 1\n") + block("shop/price.py", "NAME = 'é'\n", "NAME = 'λ'\n")
     before = contents(root)
-    ended = rolecall(root, reply, "implement", "λ", "--in", "shop/price.py", "--yes", "--set", "tests.run=false")
+    ended = rolecall(
+        root, reply, "implement", "λ", "--in", "shop/price.py", "--yes", "--untested", "--set", "tests.run=false"
+    )
     assert ended.returncode == 1
     assert "shop/price.py is iso8859-1, which has no U+03BB GREEK SMALL LETTER LAMDA (line 2)." in ended.stderr
     assert contents(root) == before
