@@ -137,7 +137,7 @@ def test_reasons_are_rules_of_the_role_from_the_day_they_are_accepted(root: Path
         ["run", BRIEF, "--roles", EVERYBODY],
         ["review", "p1", "--reject", "h1", "--reason", "Round the tax."],
     )
-    ended, _ = rolecall(root, ["review", "p1", "--accept", "all", "--untested"])
+    ended, _ = rolecall(root, ["review", "p1", "--accept", "all", "--untested", "--anyway"])
     assert "`rolecall resume r1` has T1 done again, by your reasons." in ended.stdout
     assert "Your reasons can be rules from now on: `rolecall review p2`." in ended.stdout
     ended, _ = rolecall(root, ["undo", "p1/h1"], ["review"])

@@ -171,7 +171,7 @@ CORRECTED = [says("I forgot the edit.", usage=(1000, 200)), ANSWER]
 
 @pytest.mark.parametrize(("typed", "proposed"), [("y\n", True), ("n\n", False)])
 def test_at_a_limit_the_developer_at_the_terminal_is_asked(root: Path, typed: str, proposed: bool) -> None:
-    command = [*ROLECALL, *IMPLEMENT, "--yes", "--set", "budget.callsPerRun=1"]
+    command = [*ROLECALL, *IMPLEMENT, "--yes", "--untested", "--set", "budget.callsPerRun=1"]
     with (
         ChatServer(CORRECTED) as chat,
         in_terminal(command, root, environment(root.parent / "home", chat.base_url), columns=200) as terminal,
