@@ -296,7 +296,7 @@ def test_json_is_all_there_is_on_standard_output(root: Path) -> None:
     assert said["states"] == dict.fromkeys(("h1", "h2", "h3", "h4"), "pending")
     assert said["counts"] == {"pending": 4, "edited": 0, "accepted": 0, "rejected": 0, "stale": 0}
     assert said["written"] == []
-    assert said["proposal"]["evidence"]["after"] == {"passed": 4, "failed": 0, "skipped": 0, "broken": 0}
+    assert said["proposal"]["evidence"]["after"] == {"passed": 4, "failed": 0, "skipped": 0, "broken": 0, "expected": 0}
     assert said["proposal"]["files"][0]["hunks"][1]["symbol"] == "test_total_adds"
     assert contents(root) == before
 

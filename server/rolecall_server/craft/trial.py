@@ -265,8 +265,9 @@ def _mended(before: TestRun | NotRun | None, after: TestRun) -> tuple[str, ...]:
 
 
 def _tally(run: TestRun) -> Tally:
+    expected = sum(one.outcome == "xfailed" for one in run.skipped)
     broken = sum(bad.outcome == "error" for bad in run.failed)
-    return Tally(len(run.passed), len(run.failed), len(run.skipped), broken)
+    return Tally(len(run.passed), len(run.failed), len(run.skipped), broken, expected)
 
 
 def _coverage(before: TestRun | NotRun | None, after: TestRun) -> tuple[CoverageChange, ...]:

@@ -18,6 +18,8 @@ class Tally:
     skipped: int = 0
     broken: int = 0
     """Of those that failed, the ones that never came to run: they could not be collected, or not be set up."""
+    expected: int = 0
+    """Of those skipped, the ones that ran and failed as they are marked to."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class Defect:
     """The call that shows it, where it is known."""
     seen: str = ""
     """How that test failed: what it got, and what it expected."""
+    offered: str = ""
+    """The test as it is offered, in a hunk that is off until chosen; empty where none is."""
     symbol_print: str = ""
     """Of the symbol as it was then (`review.suspects`)."""
 
@@ -212,7 +216,9 @@ class Evidence:
     @property
     def is_tested(self) -> bool:
         """Whether a test ran with the proposal applied, however it ended."""
-        return self.after is not None and self.after.passed + self.after.failed > self.after.broken
+        return self.after is not None and self.after.passed + self.after.failed + self.after.expected > (
+            self.after.broken
+        )
 
     @property
     def unrun(self) -> tuple[str, ...]:

@@ -17,6 +17,8 @@ def render_defect(defect: Defect) -> list[str]:
     if defect.call:
         lines.append(f"  {defect.call}")
     lines += [f"  {line}" for line in defect.seen.splitlines()]
+    if defect.offered:
+        return [*lines, f"  Shown by {defect.offered}, which fails as it is marked to: off until accepted by itself."]
     shown = f"Shown by {defect.test}, which fails and is not proposed." if defect.test else "No test shows it."
     return [*lines, f"  {shown}"]
 

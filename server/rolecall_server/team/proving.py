@@ -6,10 +6,11 @@ What goes unnoticed by the tests that are left may be put before the model once 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rolecall_analysis import find_definition
 from rolecall_server.craft.attempts import Outcome
+from rolecall_server.craft.expected_failures import standing_alone
 from rolecall_server.craft.trial import Target, new_failures
 from rolecall_server.craft.worth import Weighed, named, weigh
 from rolecall_server.errors import RolecallError
@@ -37,6 +38,8 @@ class Proven:
     mutants: MutantTally | None = None
     left_out: tuple[LeftOut, ...] = ()
     orders: int = 0
+    off: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """The tests that show findings, marked to fail, by the file they belong to."""
     notes: tuple[str, ...] = ()
 
 
@@ -75,24 +78,60 @@ async def prove_tests(
     run = sift(sieve, outcome.attempt.run, outcome.said)
     if isinstance(run, NotRun) or run.status in ("not run", "no tests"):
         return Proven(draft.files, run, sieve.defects, left_out=tuple(draft.left_out), notes=tuple(draft.notes))
-    await shuffle(sieve)
-    weighed = await _weigh(sieve, run, target_of(request, desk))
+    weighed = await _shuffled_and_weighed(sieve, run)
     hold_to_tests(sieve)
     if weighed is not None:
         weighed = await _notice_more(sieve, weighed, ask_for_more)
-    if draft.files != files:
+    if draft.files and draft.files != files:
         run = await _run_to_the_end(sieve)
+    offered, off, run_of_off = await _offered(sieve)
+    if not off:
+        sieve.showing.clear()
+        hold_to_tests(sieve)
+    run = run if draft.files else run_of_off
+    defects = tuple(replace(one, offered=offered.get(one.test, "")) for one in sieve.defects)
     kept = draft.added()
     return Proven(
         draft.files,
         run,
-        sieve.defects,
+        defects,
         tuple(one for one in weighed.kept if one.test in kept) if weighed else (),
         weighed.mutants if weighed else None,
         tuple(draft.left_out),
         sieve.orders,
+        off,
         tuple(draft.notes),
     )
+
+
+async def _shuffled_and_weighed(sieve: Sieve, run: TestRun) -> Weighed | None:
+    if not sieve.draft.files:
+        return None
+    await shuffle(sieve)
+    return await _weigh(sieve, run, target_of(sieve.request, sieve.desk))
+
+
+async def _offered(sieve: Sieve) -> tuple[dict[str, str], dict[str, list[str]], TestRun | NotRun]:
+    """Return the tests that show findings, by the names they were written with and as text by file, and their run.
+
+    One that does not fail as it is marked to is left out.
+    """
+    off: dict[str, list[str]] = {}
+    offered: dict[str, str] = {}
+    run: TestRun | NotRun = NotRun("No test shows a finding.")
+    for name, (origin, marked) in sieve.showing.items():
+        path = name.partition("::")[0]
+        there = sieve.draft.files.get(path) or sieve.draft.bases[path] or ""
+        text = standing_alone(marked.text, there, origin)
+        files = {**sieve.draft.files, path: f"{there.rstrip()}\n\n\n{text}".lstrip("\n")}
+        sieve.desk.report("running the tests that show findings", None)
+        run = await sieve.trials.with_change(files, [path])
+        ids = f"{path}::{marked.name}"
+        ended = [one for one in run.outcomes if name_of(one.test_id) == ids] if isinstance(run, TestRun) else []
+        if ended and all(one.outcome == "xfailed" for one in ended):
+            off.setdefault(path, []).append(text)
+            offered[name] = ids
+    return offered, off, run
 
 
 def with_proof(shown: Evidence, proven: Proven) -> Evidence:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
 from rolecall_analysis import Snapshot
@@ -23,7 +23,7 @@ from rolecall_server.model import (
     ModelClient,
     find_model,
 )
-from rolecall_server.review.changes import changes_of
+from rolecall_server.review.changes import changes_of, without_needs_of_off
 from rolecall_server.review.checks import check_changes
 from rolecall_server.review.dependents import link_hunks
 from rolecall_server.review.evidence import Evidence
@@ -91,6 +91,8 @@ class _Written:
     rationale: str
     evidence: Evidence
     interrupted: RolecallError | None = None
+    off: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """Tests that show findings, by the file they belong to."""
 
 
 async def whom_to_ask(
@@ -188,7 +190,7 @@ async def _work(
         title=_title(request),
         rationale=written.rationale,
         origin=request.revises.origin if request.revises else request.path,
-        files=await asyncio.to_thread(_changes, repository, written.attempt),
+        files=await asyncio.to_thread(_changes, repository, written),
         evidence=written.evidence,
     )
     save_proposal(store, proposal)
@@ -228,7 +230,7 @@ async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) 
         shown = with_proof(shown, proven)
     shown = await red_and_green(desk, shown, outcome.attempt.files)
     rationale = "\n\n".join(part for part in (work.chosen, without_suspicions(outcome.rationale)) if part)
-    return _Written(outcome.attempt, rationale, shown, outcome.interrupted)
+    return _Written(outcome.attempt, rationale, shown, outcome.interrupted, proven.off if proven else {})
 
 
 async def _without_a_model(request: RunRequest, desk: Desk, missing: NoModelConfigured) -> _Written:
@@ -275,9 +277,11 @@ async def try_selection(repository: Repository, texts: Mapping[str, str | None],
         return evidence(trials.before, after, problems=(), findings=(), repairs=0, model="")
 
 
-def _changes(repository: Repository, attempt: Attempt) -> tuple[FileChange, ...]:
-    """The files of *attempt* as hunks on the workspace's texts, which know what they need of each other and touch."""
-    linked = link_hunks(changes_of(repository.workspace, attempt.files, attempt.renames), repository.snapshot)
+def _changes(repository: Repository, written: _Written) -> tuple[FileChange, ...]:
+    """Return the files of *written* as hunks on the workspace's texts, which know what they need and touch."""
+    attempt = written.attempt
+    changes = changes_of(repository.workspace, attempt.files, attempt.renames, written.off)
+    linked = without_needs_of_off(link_hunks(changes, repository.snapshot))
     return with_touched(linked, repository.snapshot)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rolecall_analysis import Snapshot, definitions_in, module_names, tests_of
+from rolecall_server.craft.expected_failures import ExpectedFailure, expected_failure
 from rolecall_server.craft.reported_calls import rows_that_call
 from rolecall_server.craft.sound_tests import unsound_tests
 from rolecall_server.craft.test_text import failing_rows, function_of
@@ -36,6 +37,8 @@ class Sieve:
     trials: Trials
     draft: Draft
     reported: list[Reported] = field(default_factory=list[Reported])
+    showing: dict[str, tuple[str, ExpectedFailure]] = field(default_factory=dict[str, tuple[str, ExpectedFailure]])
+    """The tests that show findings, each with the text of the file it was taken from, by ``path::name``."""
     orders: int = 0
     """In how many random orders the tests passed."""
 
@@ -65,7 +68,7 @@ def sift(sieve: Sieve, run: TestRun | NotRun, said: str) -> TestRun | NotRun:
         run = NotRun(missing, "Make it available to the interpreter that runs your tests, then run them.")
     unsound = unsound_in(sieve.request, desk.snapshot, draft.files, draft.bases)
     draft.leave_out({one.test: one.reason for one in unsound})
-    _leave_out_failing(desk.snapshot, draft, run, failures, said)
+    _leave_out_failing(sieve, run, failures, said)
     _leave_out_what_findings_deny(sieve)
     hold_to_tests(sieve)
     return run
@@ -89,12 +92,12 @@ async def shuffle(sieve: Sieve) -> None:
 
 
 def hold_to_tests(sieve: Sieve) -> None:
-    """Go on only where a test is left.
+    """Go on only where a test is left, or one that shows a finding.
 
     Raises:
         NothingToTest: none is; the error says why, and what the tests showed.
     """
-    if sieve.draft.files:
+    if sieve.draft.files or sieve.showing:
         return
     said = [f"{one.test.partition('::')[2]} {one.reason}." for one in sieve.draft.left_out[:5]]
     found = [f"Finding: {defect}" for defect in sieve.defects]
@@ -143,12 +146,11 @@ def _under_test(request: RunRequest, snapshot: Snapshot) -> set[str]:
     return {name for name in names if not symbol or f"{name}.".startswith(f"{symbol}.")}
 
 
-def _leave_out_failing(
-    snapshot: Snapshot, draft: Draft, run: TestRun | NotRun, failures: Sequence[TestOutcome], said: str
-) -> None:
+def _leave_out_failing(sieve: Sieve, run: TestRun | NotRun, failures: Sequence[TestOutcome], said: str) -> None:
     """Take out the new tests, or the cases of them, that fail; of a file that cannot be read, all."""
     if not isinstance(run, TestRun):
         return
+    snapshot, draft = sieve.desk.snapshot, sieve.draft
     suspicions = read_suspicions(said)
     for name, outcomes in by_test(failures).items():
         path = name.partition("::")[0]
@@ -158,7 +160,12 @@ def _leave_out_failing(
         reason = f"cannot run here: {missing}" if missing else reason
         tests = draft.added()
         if name in tests:
-            draft.leave_out_rows(name, failing_rows(tests[name], run, path), reason)
+            rows = failing_rows(tests[name], run, path)
+            if shown := next((one for one in suspicions if one.shown_by(name) and not missing), None):
+                text, why = draft.files[path] or "", f"{shown.symbol}: {shown.sentence}"
+                if marked := expected_failure(text, tests[name].name, rows, why):
+                    sieve.showing[name] = text, marked
+            draft.leave_out_rows(name, rows, reason)
         elif not function_of(name):
             draft.leave_out({test: reason for test in tests if test.startswith(f"{path}::")})
 

@@ -12,6 +12,7 @@ from rolecall_analysis import Index
 from rolecall_server.errors import ConnectionFailed, NothingToTest
 from rolecall_server.model import NO_WISHES, ChatMessage, Reply, Wishes
 from rolecall_server.review.evidence import Evidence
+from rolecall_server.review.rendering import render_evidence
 from rolecall_server.settings import Settings, read_settings
 from rolecall_server.team.request import RoleName, RunRequest
 from rolecall_server.team.run import Finished, Repository, carry_out
@@ -122,10 +123,10 @@ def bench(tmp_path: Path) -> Bench:
 
 
 def written(finished: Finished) -> str:
-    """The test file as it would be with all of the proposal."""
+    """The test file as it would be with all of the proposal that is not off until chosen."""
     (change,) = finished.proposal.files
     lines = list(change.base_lines)
-    for hunk in reversed(change.hunks):
+    for hunk in reversed([hunk for hunk in change.hunks if not hunk.off]):
         lines[hunk.start : hunk.end] = hunk.new_lines
     return "".join(lines)
 
@@ -219,6 +220,13 @@ async def test_a_finding_is_shown_by_a_failing_test_that_is_not_proposed(bench: 
     assert (defect.test, defect.call) == (f"{TESTS}::test_all_of_it", "discount(10, rate=1)")
     assert "ValueError: rate" in defect.seen
     assert left_out(evidence) == {"test_all_of_it": "shows a finding"}
+    (change,) = finished.proposal.files
+    (shown,) = [hunk for hunk in change.hunks if hunk.off]
+    assert "".join(shown.new_lines).lstrip("\n") == (
+        "import pytest  # noqa: E402\n\n\n@pytest.mark.xfail(strict=True, "
+        f"reason='discount: {defect.sentence}')\n{shows}"
+    )
+    assert defect.offered == f"{TESTS}::test_all_of_it"
     assert "test_all_of_it" not in written(finished)
     assert len(bench.model.asked) == 1, "what it announced needs no repair"
     assert "Finding" not in finished.proposal.rationale
@@ -342,11 +350,32 @@ async def test_the_developers_tests_stay_as_they_are(bench: Bench) -> None:
     assert "def test_one" in written(finished)
 
 
-async def test_nothing_is_proposed_where_nothing_is_left_but_the_finding_is_told(bench: Bench) -> None:
+async def test_where_nothing_else_is_left_the_test_of_a_finding_is_offered_alone_and_off(bench: Bench) -> None:
     said = "Finding: shop/price.py::discount: It refuses 1. Shown by test_all_of_it."
     shows = "def test_all_of_it():\n    assert discount(10, 1) == 0\n"
-    with pytest.raises(NothingToTest, match=r"Finding: shop/price\.py, discount: It refuses 1"):
-        await bench.run([creating(shows, said=said)])
+    finished = await bench.run([creating(shows, said=said)])
+    (change,) = finished.proposal.files
+    (hunk,) = change.hunks
+    mark = "@pytest.mark.xfail(strict=True, reason='discount: It refuses 1.')\n"
+    assert hunk.off
+    assert "".join(hunk.new_lines) == (f"import pytest\nfrom shop.price import discount\n\n\n{mark}{shows}")
+    assert "off until accepted by itself" in "\n".join(render_evidence(finished.proposal.evidence))
+
+
+async def test_of_a_table_the_case_that_shows_a_finding_is_marked_alone(bench: Bench) -> None:
+    said = "Finding: shop/price.py::share: it rounds down. Shown by test_table."
+    table = (
+        '@pytest.mark.parametrize(("total", "n", "each"), [\n    (8, 2, 4),\n    (7, 2, 3.5),\n])\n'
+        "def test_table(total, n, each):\n    assert share(total, n) == each\n"
+    )
+    finished = await bench.run([creating(TENTH, table, said=said)])
+    (change,) = finished.proposal.files
+    (shown,) = ["".join(hunk.new_lines) for hunk in change.hunks if hunk.off]
+    assert "(8, 2, 4)" in written(finished)
+    assert "3.5" not in written(finished)
+    assert "pytest.param(7, 2, 3.5, marks=pytest.mark.xfail(strict=True, reason='share: it rounds down.'))" in shown
+    assert "def test_table_finding(total, n, each):" in shown
+    assert "(8, 2, 4)" not in shown
 
 
 LIMITS = """\
