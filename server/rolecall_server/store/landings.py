@@ -67,7 +67,7 @@ def save_trial(store: Store, proposal_id: str, texts: str, hunk_ids: Collection[
     """Keep what came of trying some hunks of a proposal; *texts* is the fingerprint of what stood in the files."""
     values = (row_number(proposal_id), texts, json.dumps(sorted(hunk_ids)), body, time.time())
     with store.transaction() as connection:
-        connection.execute("INSERT OR REPLACE INTO trial VALUES (?, ?, ?, ?, ?)", values)
+        connection.execute("insert OR REPLACE INTO trial VALUES (?, ?, ?, ?, ?)", values)
 
 
 def load_trials(store: Store, proposal_id: str) -> tuple[tuple[str, frozenset[str], str], ...]:
