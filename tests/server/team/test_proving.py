@@ -206,7 +206,7 @@ async def test_a_wrong_test_is_mended_in_a_conversation_that_shows_it_and_the_co
     assert "assert 6 == 3" in shown
 
 
-async def test_a_finding_is_shown_by_a_failing_test_that_is_not_proposed(bench: Bench) -> None:
+async def test_a_finding_is_shown_by_a_failing_test_that_is_offered_marked_and_off_until_chosen(bench: Bench) -> None:
     finding = (
         "Finding: shop/price.py::discount: a rate of 1 is refused, but it should take all of the price. "
         "Shown by test_all_of_it."
@@ -222,10 +222,8 @@ async def test_a_finding_is_shown_by_a_failing_test_that_is_not_proposed(bench: 
     assert left_out(evidence) == {"test_all_of_it": "shows a finding"}
     (change,) = finished.proposal.files
     (shown,) = [hunk for hunk in change.hunks if hunk.off]
-    assert "".join(shown.new_lines).lstrip("\n") == (
-        "import pytest  # noqa: E402\n\n\n@pytest.mark.xfail(strict=True, "
-        f"reason='discount: {defect.sentence}')\n{shows}"
-    )
+    mark = f"@pytest.mark.xfail(strict=True, reason='discount: {defect.sentence}')\n"
+    assert "".join(shown.new_lines).lstrip("\n") == f"{mark}{shows}"
     assert defect.offered == f"{TESTS}::test_all_of_it"
     assert "test_all_of_it" not in written(finished)
     assert len(bench.model.asked) == 1, "what it announced needs no repair"
