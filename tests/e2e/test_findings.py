@@ -56,7 +56,7 @@ async def test_a_finding_is_a_warning_on_its_symbol_until_that_is_changed(root: 
         assert warning.message.startswith("Finding: shop/price.py, line 9, discount: A negative rate raises the price.")
         assert "\n  discount(10, -1)\n" in warning.message
         assert "Failed: DID NOT RAISE" in warning.message
-        assert "test_no_negative_rate, which fails and is not proposed" in warning.message
+        assert "test_no_negative_rate, which fails as it is marked to: off until" in warning.message
 
         editor.replace_text("shop/price.py", "# Prices of a shop.\n" + FILES["shop/price.py"])
         await until(lambda: [one.range.start.line for one in editor.findings("shop/price.py")] == [9])
@@ -100,6 +100,6 @@ def test_findings_stand_first_in_a_terminal_and_are_there_for_programs(root: Pat
         command = [sys.executable, "-I", "-m", "rolecall_server", "tests", "shop/price.py"]
         shown = subprocess.run(command, cwd=root, env=environ, capture_output=True, text=True, check=True).stdout
         told = subprocess.run([*command, "--json"], cwd=root, env=environ, capture_output=True, text=True, check=True)
-    assert shown.strip().splitlines()[1].startswith("Finding: shop/price.py, line 9, discount: A negative rate")
+    assert "\n\nFinding: shop/price.py, line 9, discount: A negative rate" in shown, "the first line of evidence"
     (defect,) = json.loads(told.stdout)["proposal"]["evidence"]["defects"]
     assert (defect["symbol"], defect["call"]) == ("discount", "discount(10, -1)")

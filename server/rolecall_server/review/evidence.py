@@ -226,8 +226,7 @@ class Evidence:
         beside = tuple(f"not run: {what.rstrip('.')}" for what in (*self._for_want_of_time, *self.not_run))
         if self.is_tested and self.ran:
             return beside
-        begun = "each was skipped, or broke before it began" if self.after else "no reason given"
-        why = self.reason or begun
+        why = self.reason or self._why_nothing_ran()
         return (f"{'not all tests ran' if self.is_tested else 'tests not run'}: {why.rstrip('.')}", *beside)
 
     @property
@@ -236,6 +235,13 @@ class Evidence:
             return ()
         order = "those that reach the change came first, likeliest to fail first"
         return (f"{self.collected - self.run:,} of {self.collected:,} tests, for want of time: {order}",)
+
+    def _why_nothing_ran(self) -> str:
+        """Return what kept tests that were begun from running: a file that could not be read, first of all."""
+        unread = next((one for one in self.failures if "::" not in one.test_id), None)
+        if unread is not None:
+            return f"{unread.test_id} cannot be imported: {unread.message}"
+        return "each was skipped, or broke before it began" if self.after else "no reason given"
 
     @property
     def new_failures(self) -> tuple[Failure, ...]:

@@ -92,4 +92,9 @@ def test_the_first_line_of_evidence_says_what_was_not_run() -> None:
         "Not run: 3 tests that need tests/db/conftest.py, which cannot be imported.",
         "Checked: 1 passed, 1 failed.",
     ]
+    broken = Failure("tests/conftest.py", "ModuleNotFoundError: No module named 'docker'", failed_before=True)
+    unread = Evidence(ran=True, after=Tally(0, 1, broken=1), failures=(broken,))
+    assert render_evidence(unread)[0] == (
+        "Tests not run: tests/conftest.py cannot be imported: ModuleNotFoundError: No module named 'docker'."
+    )
     assert render_evidence(NOTHING)[0] == "Tests not run: pytest could not start: no module named x."
