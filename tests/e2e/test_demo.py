@@ -50,11 +50,12 @@ def test_the_main_job_runs_through_without_a_terminal(library: Path, tmp_path: P
     assert "Model: none is configured, so a recorded conversation with one is replayed." in said
     tests, _, implementation = said.partition(" 2. Implement: ")
     assert re.search(
-        r"^# Checked: \d findings in the code; \d{3} passed, 0 failed \(before: 455 passed, 0 failed\); "
+        r"^# Checked: \d{3} passed, 0 failed \(before: 455 passed, 0 failed\); "
         r"coverage of inflection/__init__\.py \d+% -> \d+%\.$",
         tests,
         re.MULTILINE,
     )
+    assert tests.index("\n# Finding: ") < tests.index("\n# Checked: ")
     accepted = re.search(
         r"^# Checked: \d{3} passed, 0 failed \(before: (\d{3}) passed, 0 failed\)", implementation, re.MULTILINE
     )
@@ -77,7 +78,7 @@ def test_the_main_job_runs_through_without_a_terminal(library: Path, tmp_path: P
 def test_in_a_terminal_it_asks_and_does_what_the_answers_say(
     library: Path, tmp_path: Path, environ: dict[str, str], answers: str, n_accepted: int, n_rejected: int
 ) -> None:
-    with in_terminal([*DEMO, library], tmp_path, environ) as terminal:
+    with in_terminal([*DEMO, library], tmp_path, environ, columns=200) as terminal:
         for question, answer in zip(("Accept", "Reject") * 2, answers, strict=True):
             assert terminal.wait_for("? [y,n,?] ").rpartition("\n")[2].startswith(f"{question} h")
             terminal.type(f"{answer}\n")

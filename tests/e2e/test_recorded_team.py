@@ -43,21 +43,22 @@ RUNS = [
     Recorded("xmltodict", ("1",), ("tests/test_cdata_elements.py", "xmltodict.py"), 119, 147),
     Recorded(
         "cachetools",
-        ("2",),
+        ("1", "1"),
         (
             "CHANGELOG.rst",
             "docs/index.rst",
             "src/cachetools/__init__.pyi",
+            "src/cachetools/_cached.py",
             "src/cachetools/_decorator.py",
             "src/cachetools/func.pyi",
             "tests/test_discard.py",
         ),
         465,
-        496,
+        498,
     ),
     Recorded(
         "isodate",
-        ("1", "1", "1"),
+        ("1", "1", "1", "1"),
         (
             "README.rst",
             "TODO.txt",
@@ -66,7 +67,7 @@ RUNS = [
             "tests/test_interval.py",
         ),
         280,
-        380,
+        375,
     ),
 ]
 
