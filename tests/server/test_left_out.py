@@ -23,14 +23,26 @@ def test_that_runs(): ...
 """
 
 
-def run_pytest(folder: Path, text: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def run_pytest(folder: Path, text: str, *options: str, **environ: str) -> subprocess.CompletedProcess[str]:
     (folder / "conftest.py").write_text(CONFTEST.read_text(encoding="utf-8"), encoding="utf-8")
     (folder / "test_it.py").write_text(text, encoding="utf-8")
     inherited = {name: value for name, value in os.environ.items() if name not in ("CI", "PYTEST_ADDOPTS")}
     return subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-c", os.devnull, "--rootdir", str(folder), "-p", "no:cacheprovider"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-c",
+            os.devnull,
+            "--rootdir",
+            str(folder),
+            "-p",
+            "no:cacheprovider",
+            *options,
+        ],
         cwd=folder,
-        env={**inherited, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environ},
+        env={**inherited, "PYTHONPATH": str(CONFTEST.parent), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **environ},
         capture_output=True,
         text=True,
         check=False,
@@ -48,6 +60,12 @@ def test_with_ci_anything_left_out_fails_the_run(tmp_path: Path) -> None:
     run = run_pytest(tmp_path, SOME_LEFT_OUT, CI="true")
     assert run.returncode == 1, run.stdout
     assert "With CI=true nothing may be left out: the run fails." in run.stdout
+
+
+def test_on_all_cores_it_is_the_same(tmp_path: Path) -> None:
+    run = run_pytest(tmp_path, SOME_LEFT_OUT, "-p", "xdist", "-n", "2", CI="true")
+    assert run.returncode == 1, run.stdout
+    assert "no tool here: 1 (such as test_it.py::test_with_a_tool)" in run.stdout
 
 
 @pytest.mark.parametrize("environ", [{}, {"CI": "true"}])
