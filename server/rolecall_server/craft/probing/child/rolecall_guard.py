@@ -20,6 +20,7 @@ _FORBIDDEN = {
     *("os.mkdir", "os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink", "os.system"),
     *("os.truncate", "shutil.copyfile", "shutil.move", "shutil.rmtree", "socket.bind", "socket.connect"),
     *("socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "webbrowser.open", "_thread.start_new_thread"),
+    "_thread.start_joinable_thread",  # since Python 3.13
 }
 """Events of Python's audit that reach beyond the process."""
 
