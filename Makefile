@@ -6,7 +6,7 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rolecall-dev
 
 UV := .tools/bin/uv
 RUN := $(UV) run --locked --no-sync
-PYTEST := $(RUN) pytest -n logical --dist loadgroup --inline-snapshot=disable
+PYTEST := $(RUN) pytest -n logical --inline-snapshot=disable
 LIBRARY := $(CACHE)/inflection-0.5.1.tar.gz
 TEAM_LIBRARIES := $(CACHE)/team
 BENCH := $(CACHE)/bench

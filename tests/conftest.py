@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -21,12 +22,28 @@ settings.load_profile("unhurried")
 """Whether something is right does not depend on what else the machine is doing; speed is measured by benchmarks."""
 
 
+TOGETHER = ("tests/e2e/vscode/", "tests/server/lsp/capabilities/")
+"""Tests of such a folder run one after the other in one process: they share what takes long to make."""
+
+
 def pytest_configure() -> None:
     os.environ.setdefault("ROLECALL_PROBE_LOCAL", "false")  # nobody's model is used for tests unasked
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
+    """Return what deals out the tests to processes: one by one, but for those of `TOGETHER`."""
+    from xdist.scheduler import LoadScopeScheduling
+
+    class OneByOne(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid)
+
+    return OneByOne(config, log)
 
 
 @pytest.fixture(autouse=True)

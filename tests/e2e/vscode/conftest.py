@@ -1,6 +1,6 @@
 """A real VS Code for the tests in this folder: code-server with the packaged extension, and a browser to drive it.
 
-Its tests are one group (``xdist_group``) and never run beside each other: they share the package that is built, and the
+Its tests never run beside each other (`TOGETHER` in the tests' settings): they share the package that is built, and the
 folder of screenshots.
 """
 

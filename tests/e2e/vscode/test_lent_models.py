@@ -14,8 +14,6 @@ from support.chat_server import ChatServer, Turn, Wire, fails, stalls_after
 from support.patience import PATIENCE_S
 from support.workspaces import GOOD_TESTS, contents, write_workspace
 
-pytestmark = pytest.mark.xdist_group("vscode")
-
 LENDER = Path(__file__).parent / "lender"
 
 

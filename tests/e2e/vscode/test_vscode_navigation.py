@@ -6,11 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import pytest
-
 from support.fixture import parse_fixture
-
-pytestmark = pytest.mark.xdist_group("vscode")
 
 SHOP = parse_fixture("""
     #- shop/price.py

@@ -6,11 +6,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-import pytest
-
 from support.chat_server import MODEL, ChatServer
-
-pytestmark = pytest.mark.xdist_group("vscode")
 
 PRICE = '''\
 def net(gross: int, tax: int = 0) -> int:

@@ -22,8 +22,6 @@ from support.frames import FrameClient, connected
 from support.patience import PATIENCE_S
 from support.workspaces import FILES, environment, write_workspace
 
-pytestmark = pytest.mark.xdist_group("recorded clients")  # the conversations are held once
-
 CART, TAX = "shop/cart.py", "shop/tax.py"
 PRICE, CHANGED = "shop/price.py", FILES["shop/price.py"].replace("sum(items)", "sum(items, 0)")
 PROPOSAL = "\n".join(
