@@ -105,7 +105,8 @@ def test_a_file_with_a_byte_order_mark_crlf_and_astral_characters_keeps_every_ot
 
 def test_what_was_decided_holds_when_a_file_is_closed_and_opened_again(program: Program, root: Path) -> None:
     odd = root / "shop" / "odd.py"
-    text = COMMENT + "a = 1\nb = 2\nc = 3\nd = 4\n"
+    between = "".join(f"b{number} = 2\n" for number in range(8))  # so that the changes are two hunks
+    text = f"{COMMENT}a = 1\n{between}d = 4\n"
     odd.write_bytes(text.replace("\n", "\r\n").encode())
     proposal = "\n".join([block("shop/odd.py", "a = 1\n", "a = 10\n"), block("shop/odd.py", "d = 4\n", "d = 40\n")])
     with editing(program, root, proposal) as editor:
