@@ -36,8 +36,10 @@ test-pythons: .venv/ready system
 	@PYTHONS=$(PYTHONS) scripts/with_pythons.sh $(PYTEST) tests/analysis tests/server $(ARGS)
 
 # The fast tests at times, in zones and with locales that show what depends on them; not part of what a landing must pass.
+# Times of files are not shifted: the test that compares them with the clock is left out.
 test-odd: .venv/ready system
-	@scripts/at_odd_times.sh $(PYTEST) tests/analysis tests/server $(ARGS)
+	@scripts/at_odd_times.sh $(PYTEST) tests/analysis tests/server $(ARGS) --deselect \
+		tests/analysis/test_saved.py::test_a_later_index_has_the_same_graph_and_reads_only_what_changed
 
 check: .venv/ready
 	$(RUN) ruff format --check .

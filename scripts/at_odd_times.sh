@@ -3,7 +3,8 @@
 # sets: a minute before a new year, where it begins first, with letters whose case is not that of English; and at 02:30
 # in the night in which summer time ends, where the locale knows ASCII alone.
 #
-# The clock is shifted by libfaketime for every process that inherits the environment; it goes on from there.
+# The clock is shifted by libfaketime for every process that inherits the environment; it goes on from there. Times of
+# files are not.
 set -euo pipefail
 
 if ! command -v faketime localedef >/dev/null || [ ! -d /usr/share/i18n/locales ]; then
@@ -19,9 +20,8 @@ at() {
     shift 3
     local shift_s=$(($(TZ=$zone date --date "$moment" +%s) - $(date +%s)))
     echo "At $moment in $zone, LC_ALL=$locale"
-    # Waiting goes by a clock that is left alone.
     env TZ="$zone" LC_ALL="$locale" LOCPATH="$locales" PYTHONHASHSEED="$((RANDOM + 1))" \
-        FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f "$(printf '%+d' "$shift_s")" "$@"
+        faketime -f "$(printf '%+d' "$shift_s")" "$@"
 }
 
 failed=0
