@@ -83,7 +83,7 @@ async def test_without_a_model_the_three_ways_are_named_once_and_the_rest_works(
         (fails(404, "no such model", "model_not_found"), "UnknownModel", "ROLECALL_MODEL"),
         (fails(400, "maximum context length is 10 tokens"), "ContextOverflow", "contextTokens"),
         (fails(429, "quota", "insufficient_quota"), "RateLimited", "billing"),
-        (says("I would rather not."), "NoUsableEdit", "more capable model"),
+        (says("I would rather not."), "NothingToChange", "say more of what you want"),
         (says(block("shop/price.py", "    return nowhere\n", "    pass\n")), "NoUsableEdit", "more capable model"),
         (says(""), "ReplyMalformed", "again"),
     ],

@@ -388,7 +388,7 @@ def test_answers_do_what_they_say(root: Path, answers: list[str], expected: str)
 
 def test_yes_leaves_guarded_files_undecided_and_says_so(root: Path) -> None:
     reply = block("pyproject.toml", 'version = "1"\n', 'version = "2"\n') + SOLD
-    arguments = ("implement", "a version", "--set", "tests.run=false", "--yes")
+    arguments = ("implement", "a version", "--set", "tests.run=false", "--yes", "--untested")
     ended = rolecall(root, reply, *arguments)
     assert ended.returncode == 0, ended.stderr
     assert "pyproject.toml is guarded: tools read their settings from it" in ended.stdout
@@ -605,7 +605,7 @@ def test_what_a_terminal_would_obey_is_spelled_out(root: Path) -> None:
 def test_what_a_model_says_instead_of_edits_is_spelled_out_too(root: Path) -> None:
     ended = rolecall(root, "No. \x1b[2J\u202e[red]no[/red]", "tests", "shop/price.py")
     assert ended.returncode == 1
-    assert "NoUsableEdit: The model gave no edit that can be used. It said: No. <U+001B>[2J<U+202E>[red]no[/red]" in (
+    assert "NothingToChange: The model proposes no change. It said: No. <U+001B>[2J<U+202E>[red]no[/red]" in (
         ended.stderr
     )
 
@@ -622,7 +622,7 @@ def test_what_a_model_says_instead_of_edits_is_spelled_out_too(root: Path) -> No
         (fails(429, "slow down"), "RateLimited", ""),
         (says("half", finish_reason="length"), "ReplyCut", ""),
         (says("", finish_reason="content_filter"), "ReplyRefused", "another model"),
-        ("I would rather not.", "NoUsableEdit", "more capable model"),
+        ("I would rather not.", "NothingToChange", "say more of what you want"),
     ],
     ids=lambda value: value if isinstance(value, str) and value.isidentifier() else "",
 )

@@ -16,6 +16,7 @@ _SOURCE_FOLDERS = ("src", "lib")
 _TEST_FOLDERS = frozenset(("test", "tests"))
 _AROUND_TESTS = frozenset(("__init__.py", "conftest.py"))
 _TEST_NAME = re.compile(r"test(_|[A-Z])")
+_TEST_FILE = re.compile(r"test_.+|.+_test")
 _TESTS_ON_A_PAGE = 8
 
 
@@ -45,7 +46,15 @@ def is_for_tests(snapshot: Snapshot, path: str) -> bool:
     """Return whether *path* is a file of tests, or for them: by what is there, and by its name where nothing is."""
     if any(_is_below_tests(snapshot, str(folder), path) for folder in PurePosixPath(path).parents if folder.name):
         return True
-    return (is_test_path(path) or is_test_file(path)) and (path not in snapshot.files or _holds_tests(snapshot, path))
+    if not (is_test_path(path) or is_test_file(path)):
+        return False
+    return path not in snapshot.files or _lies_among_tests(path) or _holds_tests(snapshot, path)
+
+
+def _lies_among_tests(path: str) -> bool:
+    """Return whether *path* is named like a file of tests in a folder named so: it may hold no test yet."""
+    place = PurePosixPath(path)
+    return place.parent.name in _TEST_FOLDERS and _TEST_FILE.fullmatch(place.stem) is not None
 
 
 def _is_below_tests(snapshot: Snapshot, folder: str, path: str) -> bool:
