@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from rolecall_server.cli.interrupts import end_like_ctrl_c
+from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c
 from rolecall_server.cli.screen import print_json_error, say, say_error
 from rolecall_server.errors import RolecallError
 
@@ -30,4 +30,4 @@ def exit_code_of(
         return 1
     except KeyboardInterrupt as stopped:
         say(messages, str(stopped) or cancelled)
-        return 130
+        return STOPPED

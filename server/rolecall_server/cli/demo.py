@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import difflib
 import os
 import re
-import signal
 import sys
 import tarfile
 import tempfile
@@ -17,7 +15,7 @@ from typing import Any, Protocol
 
 from rich.console import Console
 
-from rolecall_server.cli.interrupts import end_like_ctrl_c
+from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c, run_until_interrupted
 from rolecall_server.cli.screen import ask, say, say_prose
 from rolecall_server.errors import FileRefused, RolecallError
 from rolecall_server.sandbox import (
@@ -71,13 +69,13 @@ def run_demo(arguments: argparse.Namespace, make_editor: MakeEditor) -> int:
     asks = sys.stdin.isatty() and not arguments.yes
     with tempfile.TemporaryDirectory(prefix="rolecall-demo-") as scratch:
         try:
-            return asyncio.run(_demo(screen, Path(scratch).resolve(), arguments.library, make_editor, asks))
+            return run_until_interrupted(_demo(screen, Path(scratch).resolve(), arguments.library, make_editor, asks))
         except RolecallError as error:
             say(screen, f"{error.code}: {error}", "bold red")
             return 1
         except KeyboardInterrupt:
             say(screen, "\nStopped; the scratch folder is removed.")
-            return 130
+            return STOPPED
 
 
 async def _demo(screen: Console, scratch: Path, library: Path, make_editor: MakeEditor, asks: bool) -> int:
@@ -224,14 +222,7 @@ def _needs(by_id: Mapping[str, Mapping[str, Any]], hunk_id: str) -> set[str]:
 
 
 def _agreed(screen: Console, question: str, asks: bool) -> bool:
-    if not asks:
-        return True
-    # asyncio would only note Ctrl+C, and wait for the answer to act on it.
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return ask(screen, question, "yn", "  y  yes\n  n  no, leave it undecided") == "y"
-    finally:
-        signal.signal(signal.SIGINT, before)
+    return not asks or ask(screen, question, "yn", "  y  yes\n  n  no, leave it undecided") == "y"
 
 
 def _texts(root: Path) -> dict[str, str]:

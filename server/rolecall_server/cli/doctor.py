@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import os
 
 from rich.console import Console
 
 from rolecall_server.cli.boundary import exit_code_of
+from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import find_workspace, open_until_the_end
 from rolecall_server.cli.screen import next_step, print_json, say_prose
 from rolecall_server.errors import NoModelConfigured, StoreUnavailable
@@ -34,7 +34,7 @@ def _examine(arguments: argparse.Namespace) -> int:
         store = None
         told.append(Checked("store", "broken", error.what, error.next_step))
     around = Circumstances(workspace.root, settings, os.environ, store)
-    checked = (*asyncio.run(check_everything(around, try_model=arguments.probe)), *told)
+    checked = (*run_until_interrupted(check_everything(around, try_model=arguments.probe)), *told)
     if arguments.json:
         print_json({"ok": not must_fix(checked), "checked": [_as_json(each) for each in checked]})
     else:

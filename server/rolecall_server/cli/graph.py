@@ -16,7 +16,7 @@ from rolecall_analysis.flow import call_graph, edges_as_dotted
 from rolecall_analysis.queries import Dependent, find_symbols, impact, import_graph
 from rolecall_server.cli import graph_text
 from rolecall_server.cli.graph_view import write_view
-from rolecall_server.cli.interrupts import end_like_ctrl_c
+from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c
 from rolecall_server.cli.reading import Code, read_code, waiting
 from rolecall_server.cli.screen import say, wide_screen
 from rolecall_server.cli.statistics import read_statistics
@@ -39,7 +39,7 @@ def run_graph(arguments: argparse.Namespace) -> int:
         return 1
     except KeyboardInterrupt:
         say(messages, "Cancelled.")
-        return 130
+        return STOPPED
 
 
 def _calls(arguments: argparse.Namespace, messages: Console) -> int:

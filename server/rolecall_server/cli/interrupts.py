@@ -1,17 +1,31 @@
-"""Ending early, and tidily."""
+"""Ending early: tidily where that is quick, and soon in any case."""
 
 from __future__ import annotations
 
+import _thread
 import asyncio
+import os
+import select
 import signal
-from collections.abc import Coroutine
-from contextlib import suppress
+import sys
+import time
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
-_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 """What ends a command from outside; Windows has no SIGHUP."""
+_TIDYING_S = 4.0
+"""How long a command may clean up after it was asked to end; what it leaves then, the next command takes away."""
+_BACKSTOP_S = 4.8
+"""When the system ends it, should it not even get to ending itself."""
+STOPPED = 130
+"""The exit code of a command that was stopped."""
+
+_cancel: list[Callable[[], object]] = []
+"""How the work under way in an event loop is cancelled; empty where none is."""
 
 
 def end_like_ctrl_c() -> None:
@@ -20,7 +34,7 @@ def end_like_ctrl_c() -> None:
     A signal that is ignored already, as under `nohup`, stays ignored.
     """
     for number in _ENDING:
-        if signal.getsignal(number) is signal.SIG_DFL:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
 
 
@@ -38,16 +52,84 @@ def run_until_interrupted(work: Coroutine[Any, Any, _T]) -> _T:
 
 async def _cancelled_by_signals(work: Coroutine[Any, Any, _T]) -> _T:
     """Await *work*; an exception raised by a handler may strike, and be lost, in somebody else's clean-up."""
-    task = asyncio.current_task()
+    task, loop = asyncio.current_task(), asyncio.get_running_loop()
     assert task is not None
-    for number in _ENDING:
-        if signal.getsignal(number) is _interrupt:
-            with suppress(NotImplementedError):  # Windows' loops take no handlers: there `_interrupt` raises instead
-                asyncio.get_running_loop().add_signal_handler(number, task.cancel)
-    return await work
+    _cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))
+    try:
+        with _signals_as_bytes() as came:
+            with suppress(NotImplementedError):  # Windows' loops do so by themselves
+                loop.add_reader(came, os.read, came, 64)
+            try:
+                return await work
+            finally:
+                with suppress(NotImplementedError):
+                    loop.remove_reader(came)
+    finally:
+        _cancel.pop()
+
+
+def typed_with(read: Callable[[], str]) -> str:
+    """Return what *read* reads from standard input, where a person types; Ctrl+C is heard however early it comes.
+
+    A signal that comes after Python last looked for one, and before the system waits for input, would go unnoticed
+    until the next line is typed. So it is waited for together with the input, until there is something to read.
+
+    Raises:
+        KeyboardInterrupt: a signal came.
+        EOFError: the input has ended.
+    """
+    if not (hasattr(signal, "setitimer") and sys.stdin.isatty()):  # Windows cannot wait for a terminal
+        return read()
+    with _signals_raise(), _signals_as_bytes() as came:
+        while sys.stdin not in select.select([sys.stdin, came], [], [])[0]:
+            os.read(came, 64)
+        return read()
+
+
+@contextmanager
+def _signals_raise() -> Generator[None, None, None]:
+    """Have a signal raise at once, as no event loop runs meanwhile that could cancel its work."""
+    held = _cancel.copy()
+    _cancel.clear()
+    try:
+        yield
+    finally:
+        _cancel.extend(held)
+
+
+@contextmanager
+def _signals_as_bytes() -> Generator[int, None, None]:
+    """Yield a descriptor that becomes readable when a signal comes."""
+    reading, writing = os.pipe()
+    os.set_blocking(writing, False)
+    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    try:
+        yield reading
+    finally:
+        signal.set_wakeup_fd(before)
+        os.close(reading)
+        os.close(writing)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a shell's background, where `kill` must work still
+    _end_in_any_case()
+    if _cancel:
+        _cancel[-1]()
+    else:
         signal.default_int_handler(number, frame)
-    signal.raise_signal(signal.SIGINT)
+
+
+def _end_in_any_case() -> None:
+    """Have the process end soon, whatever waits for whatever: a thread cannot be cancelled."""
+    if hasattr(signal, "setitimer"):
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_REAL, _BACKSTOP_S)
+    # `threading` takes locks that the code which a signal interrupts may hold
+    _thread.start_new_thread(_end_at_last, ())
+
+
+def _end_at_last() -> None:
+    time.sleep(_TIDYING_S)
+    with suppress(OSError):
+        os.write(2, b"\nStopped; what was under way was broken off.\n")
+    os._exit(STOPPED)

@@ -15,7 +15,7 @@ from rolecall_analysis.retrieval.corpus import Corpus
 from rolecall_analysis.retrieval.question import Query
 from rolecall_analysis.retrieval.ranking import Ranked, rank
 from rolecall_analysis.retrieval.serve import IndexCache, rank_request
-from rolecall_server.cli.interrupts import end_like_ctrl_c
+from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c
 from rolecall_server.cli.reading import read_code
 from rolecall_server.cli.screen import say, wide_screen
 from rolecall_server.errors import BriefMissing, NotFound, RolecallError
@@ -36,7 +36,7 @@ def run_rank(arguments: argparse.Namespace) -> int:
         return 1
     except KeyboardInterrupt:
         say(messages, "Cancelled.")
-        return 130
+        return STOPPED
     return 0
 
 

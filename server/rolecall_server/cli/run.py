@@ -7,17 +7,17 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rich.console import Console
-from rich.prompt import Prompt
 
 from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
 from rolecall_server.cli.deciding import carry_out_decisions
-from rolecall_server.cli.interrupts import run_until_interrupted
+from rolecall_server.cli.interrupts import run_until_interrupted, typed_with
 from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository, refreshed
-from rolecall_server.cli.screen import next_step, print_json, proposal_json, say, say_prose
+from rolecall_server.cli.screen import ask, next_step, print_json, proposal_json, say, say_prose
 from rolecall_server.cli.under_way import UnderWay
 from rolecall_server.cli.work import held_back, hunks_to_write, review_in_terminal, write_without_asking
 from rolecall_server.errors import NotFound, UserMustAct
@@ -38,6 +38,8 @@ from rolecall_server.team.room import answer_nothing
 from rolecall_server.team.run import Repository
 from rolecall_server.team.telling import describe_message
 from rolecall_server.workspace import Workspace, relative_path, resolve
+
+_ROLES_HELP = "  y  ask your model with what they say\n  n  leave them alone"
 
 
 def run_team(arguments: argparse.Namespace) -> int:
@@ -176,7 +178,7 @@ class _Command:
             said = f"This repository brings roles of its own ({files}). What they say is told to your model."
             say_prose(self.messages, said, "yellow")
             if self.arguments.repository_roles or (
-                self.asks and Prompt.ask("Use them?", choices=["yes", "no"], default="no") == "yes"
+                self.asks and ask(self.messages, "Use them?", "yn", _ROLES_HELP) == "y"
             ):
                 confirm_roles(self.workspace, self.store, found)
             else:
@@ -196,7 +198,10 @@ class _Command:
 
     def _settle(self, plan: Plan, roles: Mapping[str, Role]) -> Plan:
         """The plan as the developer wants it."""
-        said = Prompt.ask("Enter to go on, or the roles you want", default="", show_default=False)
+        self.messages.print("Enter to go on, or the roles you want: ", end="")
+        said = ""
+        with suppress(EOFError):
+            said = typed_with(self.messages.input)
         if not said.strip():
             return plan
         chosen = plan_for(self.arguments.brief, roles, self.settings, _names(said), self.store)

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.text import Text
 
 from rolecall_analysis import is_python, is_test_path
+from rolecall_server.cli.interrupts import typed_with
 from rolecall_server.errors import NoModelConfigured, RolecallError
 from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.hidden import hidden_characters
@@ -200,7 +201,7 @@ def ask_with_words(
     while True:
         say_question(screen, question, answers)
         try:
-            typed = screen.input().strip()
+            typed = typed_with(screen.input).strip()
         except EOFError:
             screen.print()
             return at_end, ""
