@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from rolecall_server.sandbox.pytest_run import run_tests
 from rolecall_server.sandbox.results import FileCoverage, NotRun, TestRun
 from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
 from rolecall_server.sandbox.shadow import Shadow
+from rolecall_server.sandbox.told import GARBLED, read_record
 
 _DRIVER = "rolecall_mutation"
 _PASSED, _FAILED, _USAGE_ERROR = 0, 1, 4
@@ -195,9 +195,9 @@ def _read_ends(folder: RunFolder) -> dict[int, _End]:
     """How each trial ended, by its number; those that did not end are absent."""
     ends: dict[int, _End] = {}
     for line in folder.report.read_bytes().splitlines():
-        with suppress(ValueError, KeyError, TypeError):
-            record = json.loads(line)
-            if record["kind"] == "trial":
+        with suppress(*GARBLED):
+            record = read_record(line) or {}
+            if record.get("kind") == "trial":
                 code = None if record["code"] is None else int(record["code"])
                 ends[int(record["number"])] = _End(code, frozenset(map(str, record["failed"])))
     return ends

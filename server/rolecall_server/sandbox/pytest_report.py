@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -14,10 +13,12 @@ from typing import Any
 from rolecall_server.sandbox.results import FileCoverage, Outcome, TestOutcome
 from rolecall_server.sandbox.run_folder import RunFolder
 from rolecall_server.sandbox.shadow import Shadow
+from rolecall_server.sandbox.told import GARBLED, read_number, read_record
 
 MAX_REPORT_BYTES = 100_000_000
 """More than any honest suite tells; what comes after is not read."""
 
+_TEXTS = ("test", "when", "outcome", "message", "detail", "path", "reason")
 _WORST_LAST: tuple[Outcome, ...] = ("passed", "skipped", "xfailed", "xpassed", "error", "failed")
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
 _LIBRARY = re.compile(r"[^\s'\"=:,(<]*/lib(?:64)?/python3\.\d+t?/(?:(?:site|dist)-packages/)?")
@@ -60,7 +61,7 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
     running = ""
     exit_code: int | None = None
     for record in _records(location):
-        with suppress(KeyError, TypeError, ValueError):
+        with suppress(*GARBLED):
             match record["kind"]:
                 case "start":
                     running = str(record["test"])
@@ -121,7 +122,8 @@ def _named(name: str, separator: str | None) -> str:
 def _absolute(climb: str, shadow: Shadow) -> str:
     """A path that pytest wrote relative to the root, as it is without climbing out of it."""
     location = Path(os.path.normpath(shadow.root / climb))
-    return str(location) if location.exists() or location.is_relative_to(shadow.scratch) else climb
+    # Not `Path.exists`, which raises where a name is longer than any file's.
+    return str(location) if os.path.exists(location) or location.is_relative_to(shadow.scratch) else climb  # noqa: PTH110
 
 
 def _records(location: Path) -> Iterator[dict[str, Any]]:
@@ -131,8 +133,8 @@ def _records(location: Path) -> Iterator[dict[str, Any]]:
     except OSError:
         return
     for line in told.split(b"\n"):
-        with suppress(ValueError):
-            yield json.loads(line)
+        if (record := read_record(line, *_TEXTS)) is not None:
+            yield record
 
 
 def _merge(phases: Iterable[TestOutcome]) -> tuple[TestOutcome, ...]:
@@ -151,7 +153,7 @@ def _phase(record: dict[str, Any], neutral: Callable[[str], str]) -> Iterator[Te
         yield TestOutcome(
             test_id=neutral(record["test"]),
             outcome=_outcome(record),
-            duration_s=float(record.get("duration_s", 0.0)),
+            duration_s=read_number(record.get("duration_s", 0.0)),
             message=neutral(record["message"]),
             detail=neutral(record["detail"]),
         )
@@ -166,15 +168,20 @@ def _outcome(report: dict[str, Any]) -> Outcome:
 
 
 def _file_coverage(record: dict[str, Any]) -> FileCoverage:
+    branches_total = int(read_number(record["branches_total"]))
     return FileCoverage(
         path=record["path"],
-        executed_lines=frozenset(record["executed"]),
-        missing_lines=frozenset(record["missing"]),
-        branches_total=record["branches_total"],
-        branches_covered=record["branches_covered"],
+        executed_lines=_lines(record["executed"]),
+        missing_lines=_lines(record["missing"]),
+        branches_total=branches_total,
+        branches_covered=min(int(read_number(record["branches_covered"])), branches_total),
         tests_by_line={int(line): frozenset(tests) for line, tests in record.get("tests_by_line", {}).items()},
         steps_by_test={
             test: frozenset((int(a), int(b)) for a, b in steps)
             for test, steps in record.get("steps_by_test", {}).items()
         },
     )
+
+
+def _lines(told: Iterable[object]) -> frozenset[int]:
+    return frozenset(int(read_number(line)) for line in told)

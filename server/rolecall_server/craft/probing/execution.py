@@ -6,6 +6,7 @@ import asyncio
 import json
 import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from rolecall_server.sandbox.confinement import Command
 from rolecall_server.sandbox.interpreter import Capabilities, probe
 from rolecall_server.sandbox.pytest_command import python_environment, what_python_reads
 from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
+from rolecall_server.sandbox.told import GARBLED, read_record
 
 CALL_TIMEOUT_S = 0.4
 MUTANT_TIMEOUT_S = 1.5
@@ -84,7 +86,10 @@ async def observe(
     if isinstance(answers, NotRun):
         return answers
     head, *rest = answers
-    seen: dict[Call, Observation] = {calls[answer["id"]]: _observation(answer) for answer in rest}
+    seen: dict[Call, Observation] = {}
+    for answer in rest:
+        with suppress(*GARBLED):
+            seen[calls[answer["id"]]] = _observation(answer)
     return Observed(seen, head["classes"], frozenset(head["lines"]))
 
 
@@ -190,10 +195,9 @@ def _read(report: Path) -> list[dict[str, Any]]:
         return []
     answers: list[dict[str, Any]] = []
     for line in report.read_text("utf-8", "replace").splitlines():
-        try:
-            answers.append(json.loads(line))
-        except ValueError:  # cut off where the process was ended
+        if (answer := read_record(line)) is None:  # cut off where the process was ended
             break
+        answers.append(answer)
     return answers
 
 

@@ -7,7 +7,6 @@ documentation are compiled by rustdoc, which has no such report, and are left ou
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -20,6 +19,7 @@ from typing import Any
 from rolecall_server.sandbox.results import NotRun, Outcome, TestOutcome
 from rolecall_server.sandbox.run_folder import RunFolder
 from rolecall_server.sandbox.runners.port import Errand, Package, Told, find_tool, installation_of, worst_of
+from rolecall_server.sandbox.told import GARBLED, read_record
 
 _SCRIPT = Path(__file__).parents[1] / "child" / "rolecall_rust.sh"
 _OWN_HOME = 'mkdir -p "$CARGO_HOME" && for kept in registry git; do ln -s "$0/$kept" "$CARGO_HOME/"; done && exec "$@"'
@@ -80,10 +80,9 @@ class CargoTests:
 
 def _records(report: str) -> Iterator[dict[str, Any]]:
     for line in report.splitlines():
-        with suppress(ValueError):
-            record: dict[str, Any] | Any = json.loads(line)
-            if isinstance(record, dict):
-                yield record
+        record = read_record(line, "reason", "kind", "path", "type", "event", "name", "stdout")
+        if record is not None and (record.get("type") != "test" or "name" in record):
+            yield record
 
 
 def _faults(package: Package, records: Sequence[dict[str, Any]]) -> Iterator[TestOutcome]:
@@ -91,13 +90,14 @@ def _faults(package: Package, records: Sequence[dict[str, Any]]) -> Iterator[Tes
     for record in records:
         if record.get("reason") != "compiler-message":
             continue
-        said: dict[str, Any] = record["message"]
-        spans: list[dict[str, Any]] = [span for span in said["spans"] if span["is_primary"]]
-        if said["level"] == "error" and spans:
-            where = f"line {spans[0]['line_start']}: {said['message']}"
-            yield TestOutcome(
-                package.path_of(spans[0]["file_name"]), "error", 0.0, where, str(said.get("rendered") or "")
-            )
+        with suppress(*GARBLED):
+            said: dict[str, Any] = record["message"]
+            spans: list[dict[str, Any]] = [span for span in said["spans"] if span["is_primary"]]
+            if said["level"] == "error" and spans:
+                where = f"line {spans[0]['line_start']}: {said['message']}"
+                yield TestOutcome(
+                    package.path_of(spans[0]["file_name"]), "error", 0.0, where, str(said.get("rendered") or "")
+                )
 
 
 def _tests(records: Sequence[dict[str, Any]]) -> Iterator[TestOutcome]:

@@ -5,12 +5,10 @@ Source: ``go doc test2json``; what a package that does not build says differs be
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -18,6 +16,7 @@ from typing import Any
 from rolecall_server.sandbox.results import NotRun, Outcome, TestOutcome
 from rolecall_server.sandbox.run_folder import RunFolder
 from rolecall_server.sandbox.runners.port import Errand, Package, Told, find_tool, installation_of
+from rolecall_server.sandbox.told import read_record
 
 _OWN_CACHE = 'mkdir -p "$GOCACHE" && cp -rs "$0/." "$GOCACHE" 2>/dev/null; exec "$@"'
 """Go writes beside what it has compiled before, the standard library above all, which can only be read."""
@@ -71,10 +70,17 @@ def _events(report: str) -> Iterator[dict[str, Any]]:
     for line in report.splitlines():
         if not_built := _NOT_BUILT.fullmatch(line):
             yield {"Action": "fail", "Package": not_built[1], "Output": line}
-        with suppress(ValueError):
-            event: dict[str, Any] | Any = json.loads(line)
-            if isinstance(event, dict) and "Action" in event:
-                yield event
+        event = read_record(line, "Action", "Package", "ImportPath", "Test", "Output")
+        if event is not None and "Action" in event and _is_whole(event):
+            yield event
+
+
+def _is_whole(event: dict[str, Any]) -> bool:
+    """Return whether *event* has what its kind of event is read for."""
+    has_time = isinstance(event.get("Elapsed", 0), int | float)
+    return (
+        has_time and ("Test" not in event or "Package" in event) and (event["Action"] != "output" or "Output" in event)
+    )
 
 
 def _ends_package(event: dict[str, Any]) -> bool:

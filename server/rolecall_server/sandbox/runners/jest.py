@@ -5,9 +5,9 @@ Source: jestjs.io/docs/cli (``--json``, ``--outputFile``); vitest.dev/guide/repo
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from rolecall_server.sandbox.results import NotRun, Outcome, TestOutcome
 from rolecall_server.sandbox.run_folder import RunFolder
 from rolecall_server.sandbox.runners.javascript import find_module, installed_modules
 from rolecall_server.sandbox.runners.port import Errand, Package, Told, find_tool, installation_of, worst_of
+from rolecall_server.sandbox.told import GARBLED, read_record
 
 _OUTCOMES: dict[str, Outcome] = {"passed": "passed", "failed": "failed", "pending": "skipped", "skipped": "skipped"}
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -55,8 +56,10 @@ class JestLike:
 
     def read(self, package: Package, report: str, output: str) -> Told:
         """What the one JSON document says."""
-        files = json.loads(report)["testResults"]
-        outcomes = [outcome for file in files for outcome in _of_file(package, file)]
+        outcomes: list[TestOutcome] = []
+        for file in (read_record(report) or {})["testResults"]:
+            with suppress(*GARBLED):
+                outcomes += _of_file(package, file)
         return Told(worst_of(outcomes), is_complete=True)
 
 

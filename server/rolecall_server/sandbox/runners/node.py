@@ -5,10 +5,9 @@ Source: nodejs.org/api/test.html, "Custom reporters" (Node 18.15, 19.6 and later
 
 from __future__ import annotations
 
-import json
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,6 +17,7 @@ from rolecall_server.sandbox.results import NotRun, TestOutcome
 from rolecall_server.sandbox.run_folder import RunFolder
 from rolecall_server.sandbox.runners.javascript import script_of_tests
 from rolecall_server.sandbox.runners.port import Errand, Package, Told, find_tool, installation_of, worst_of
+from rolecall_server.sandbox.told import GARBLED, records_in
 
 _REPORTER = Path(__file__).parents[1] / "child" / "rolecall_node.mjs"
 _KEPT_OPTION = re.compile(r"(?:--import|--loader|--require|-r|--experimental-loader)(?:=|\s+)\S+|--experimental-\S+")
@@ -51,24 +51,19 @@ class NodeTests:
         """What the reporter told, a line for each test."""
         outcomes: list[TestOutcome] = []
         running, is_complete = "", False
-        for record in _records(report):
-            test_id = _id(package, record)
-            match record["kind"]:
-                case "start":
-                    running = test_id
-                case "end":
-                    is_complete, running = True, ""
-                case _ if _counts(record):
-                    outcomes.append(_outcome(test_id, record))
-                case _:
-                    pass
+        for record in records_in(report):
+            with suppress(*GARBLED):
+                test_id = _id(package, record)
+                match record["kind"]:
+                    case "start":
+                        running = test_id
+                    case "end":
+                        is_complete, running = True, ""
+                    case _ if _counts(record):
+                        outcomes.append(_outcome(test_id, record))
+                    case _:
+                        pass
         return Told(worst_of(outcomes), is_complete, running)
-
-
-def _records(report: str) -> Iterator[dict[str, Any]]:
-    for line in report.splitlines():
-        with suppress(ValueError):
-            yield json.loads(line)
 
 
 def _counts(record: dict[str, Any]) -> bool:

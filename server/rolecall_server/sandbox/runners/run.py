@@ -19,6 +19,7 @@ from rolecall_server.sandbox.runners.choice import choose_runner, is_test_file, 
 from rolecall_server.sandbox.runners.port import Errand, Package, Runner, Told
 from rolecall_server.sandbox.shadow import Shadow
 from rolecall_server.sandbox.steadiness import run_while_unchanged
+from rolecall_server.sandbox.told import GARBLED
 
 _START = 'cd "$0" && exec "$@"'
 _START_REPORTING = 'cd "$0" && report=$1 && shift && exec "$@" >"$report"'
@@ -110,7 +111,7 @@ def told_by(runner: Runner, package: Package, report: str, output: str) -> Told:
     """What *report* says; nothing where a test, which may write to it too, has garbled it."""
     try:
         return runner.read(package, report, output)
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except GARBLED:
         return Told((), is_complete=False)
 
 
