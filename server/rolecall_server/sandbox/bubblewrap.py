@@ -10,11 +10,12 @@ import os
 import re
 import resource
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rolecall_server.sandbox.confinement import Command, Room
 from rolecall_server.sandbox.process import OverlayMount, Supervision
+from rolecall_server.sandbox.system_calls import filter_for_this_machine
 
 PRLIMIT = Path("/usr/bin/prlimit")
 """From util-linux: sets the limits on single processes, inside the walls, where only the run's processes count."""
@@ -30,6 +31,9 @@ _SETS_THE_MACHINE = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-t
 _TELLS_OF_OTHERS = ("kcore", "keys", "latency_stats", "sched_debug", "timer_list")
 
 _GAVE_UP = re.compile(r"bwrap: .*|prlimit: .*|an? (?:overlay|tmpfs|user namespace|private mount namespace): .*")
+
+_FILTER = 9
+"""The descriptor that the program finds the filter of system calls at; lower ones are the supervisor's own."""
 
 _SLACK = 32
 """Processes that the supervisor lets pass beyond the limit that the kernel holds."""
@@ -65,12 +69,15 @@ class Bubblewrap:
     limits: Limits
     mounts_overlays: bool = False
     """Whether the program mounts the overlay itself, which it can from 0.11 on; else a namespace of ours has it."""
+    filter: bytes = field(default_factory=filter_for_this_machine, repr=False)
+    """What the kernel is to refuse of system calls; empty where it is to refuse nothing."""
 
     @property
     def name(self) -> str:
         """What evidence says about where the code ran."""
         where = "changes laid over the workspace in memory" if self.overlays else "a copy of the workspace"
-        return f"bubblewrap: no network, no home directory, {where}"
+        unfiltered = "" if self.filter else ", system calls not filtered"
+        return f"bubblewrap: no network, no home directory, {where}{unfiltered}"
 
     def confine(self, command: Command, room: Room) -> Command:
         """*command* so that it reaches nothing but *room*."""
@@ -97,6 +104,7 @@ class Bubblewrap:
             overlay=OverlayMount(room.own, size_bytes, room.root, room.changes, room.original)
             if room.changes is not None and not self.mounts_overlays
             else None,
+            filter=(_FILTER, self.filter) if self.filter else None,
         )
 
     def _overlay(self, room: Room) -> Iterator[str]:
@@ -131,6 +139,8 @@ class Bubblewrap:
         yield from ("--remount-ro", "/dev")
         yield from self._places(room)
         yield from ("--remount-ro", "/", "--chdir", str(room.root))
+        if self.filter:
+            yield from ("--seccomp", str(_FILTER))
 
     def _memory(self, place: str, mode: str) -> Iterator[str]:
         yield from ("--perms", mode, "--size", str(self.limits.written_bytes), "--tmpfs", place)

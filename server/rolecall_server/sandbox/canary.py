@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ctypes
+import json
+import os
 import re
 import secrets
 import shutil
@@ -13,7 +16,9 @@ from rolecall_server.sandbox.bubblewrap import PRLIMIT, Bubblewrap, usual_limits
 from rolecall_server.sandbox.confinement import Command, Confinement, Room, Unconfined
 from rolecall_server.sandbox.opening import make_base
 from rolecall_server.sandbox.process import run_process
+from rolecall_server.sandbox.programs import links_of
 from rolecall_server.sandbox.results import NotRun
+from rolecall_server.sandbox.system_calls import MACHINES, calls_to_try, filter_for_this_machine
 from rolecall_server.sandbox.trees import remove_tree
 
 SETTING = "rolecall.tests.confinement"
@@ -38,9 +43,14 @@ fails writes /"$2"
 fails unshare --user true
 holds test "$(grep -c : /proc/net/dev)" = 1
 holds test "$(cat /proc/1/comm)" = bwrap
+shift 4
+"$@" || exit 1
 echo held
 """
-"""What each wall must hold: the changes are seen, the network is gone, and so on; then it says `_HELD`."""
+"""What each wall must hold: the changes are seen, the network is gone, and so on; then it says `_HELD`.
+
+After the first four words comes a command of its own, for what no shell can try: system calls.
+"""
 _HELD = "held"
 
 
@@ -115,13 +125,17 @@ def _find_program() -> Path | NotRun:
 
 
 async def _try_each(program: Path, root: Path) -> Confinement | NotRun:
-    """The first that confines: an overlay by bubblewrap itself, one in a namespace of ours, a copy."""
+    """Return the first that confines: an overlay by bubblewrap itself, one in a namespace of ours, a copy.
+
+    Those without a filter of system calls come after all that have one.
+    """
     refused: NotRun | None = None
-    for overlays, mounts_them in ((True, True), (True, False), (False, False)):
-        candidate = Bubblewrap(program, overlays, usual_limits(), mounts_them)
-        refused = await _try(candidate, root)
-        if refused is None:
-            return candidate
+    for calls in dict.fromkeys((filter_for_this_machine(), b"")):
+        for overlays, mounts_them in ((True, True), (True, False), (False, False)):
+            candidate = Bubblewrap(program, overlays, usual_limits(), mounts_them, calls)
+            refused = await _try(candidate, root)
+            if refused is None:
+                return candidate
     assert refused is not None
     return refused
 
@@ -149,7 +163,7 @@ async def _run_canary(candidate: Bubblewrap, root: Path, base: Path) -> str:
         changes=base / "changes" if candidate.overlays else None,
         own=base / "own",
         told=base / "told",
-        readable=(),
+        readable=what_our_python_reads(),
     )
     for folder in (room.root, base / "original", base / "changes", room.own):
         folder.mkdir(parents=True)
@@ -157,7 +171,7 @@ async def _run_canary(candidate: Bubblewrap, root: Path, base: Path) -> str:
     room.told.touch()
     secret = base / "secret"
     secret.touch()
-    words = map(str, (room.root, name, room.told, secret))
+    words = (*map(str, (room.root, name, room.told, secret)), *_calls(candidate))
     command = Command(("/bin/sh", "-c", _CANARY, "canary", *words), _CLEAN)
     confined = candidate.confine(command, room)
     end = await run_process(
@@ -176,6 +190,22 @@ async def _run_canary(candidate: Bubblewrap, root: Path, base: Path) -> str:
     return _HELD if end.exit_code == 0 and end.output.strip() == _HELD else _last_line(end.output)
 
 
+def _calls(candidate: Bubblewrap) -> tuple[str, ...]:
+    """Return the command that tries system calls: those that *candidate* filters, and which session keyring it has."""
+    machine = os.uname().machine
+    keyctl = MACHINES[machine].numbers["keyctl"] if machine in MACHINES else 0
+    keyring = ctypes.CDLL(None).syscall(keyctl, 0, -3, 0) if keyctl else 0
+    calls = calls_to_try(machine) if candidate.filter else []
+    ours = (sys.executable, "-I", "-S", "-c", _TRIES_CALLS.read_text("utf-8"))
+    return (*ours, str(keyctl), str(keyring), json.dumps(calls))
+
+
+def what_our_python_reads() -> tuple[Path, ...]:
+    """Return what has to be shown behind walls for the Python that runs Rolecall to start there."""
+    return (Path(sys.prefix), Path(sys.base_prefix), *links_of(Path(sys.executable)))
+
+
+_TRIES_CALLS = Path(__file__).with_name("child") / "rolecall_canary.py"
 _CLEAN = {"PATH": "/usr/bin:/bin", "LC_ALL": "C"}
 
 

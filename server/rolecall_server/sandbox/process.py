@@ -63,6 +63,8 @@ class Supervision:
     spare: tuple[Path, int] | None = None
     """A folder, and how many bytes its disk must keep free."""
     overlay: OverlayMount | None = None
+    filter: tuple[int, bytes] | None = None
+    """A descriptor, and what the command is to read from it."""
 
     def arguments(self) -> tuple[str, ...]:
         """As the supervisor takes them."""
@@ -75,6 +77,8 @@ class Supervision:
             words += ["spare", *self.spare]
         if (over := self.overlay) is not None:
             words += ["overlay", over.own, over.size_bytes, over.target, over.changes, over.original]
+        if self.filter is not None:
+            words += ["filter", self.filter[0], self.filter[1].hex()]
         return (*map(str, words), "--")
 
 

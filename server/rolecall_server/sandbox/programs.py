@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 
@@ -23,3 +23,12 @@ def program_on_path(name: str, root: Path, environ: Mapping[str, str]) -> Path |
 def is_program(path: Path) -> bool:
     """Whether *path* is a file that may be started."""
     return path.is_file() and os.access(path, os.X_OK)
+
+
+def links_of(program: Path) -> Iterator[Path]:
+    """Yield where *program* is a link to, and where that is a link to, up to the file itself."""
+    for _ in range(40):  # as many as Linux follows
+        if not program.is_symlink():
+            return
+        program = Path(os.path.normpath(program.parent / program.readlink()))
+        yield program

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from rolecall_server.sandbox.confinement import Command
 from rolecall_server.sandbox.interpreter import Capabilities
+from rolecall_server.sandbox.programs import links_of
 from rolecall_server.sandbox.run_folder import RunFolder, clean_environment
 from rolecall_server.sandbox.shadow import Shadow
 
@@ -63,7 +64,7 @@ def what_python_reads(shadow: Shadow, capabilities: Capabilities) -> tuple[Path,
     Of the workspace, whose place the shadow takes, nothing but the environment.
     """
     linked = [target for folder in capabilities.search_path for target in _linked_packages(folder)]
-    places = [*capabilities.search_path, *linked, *_links(capabilities.program)]
+    places = [*capabilities.search_path, *linked, *links_of(capabilities.program)]
     outside = [place for place in places if not place.resolve().is_relative_to(shadow.original)]
     return tuple(dict.fromkeys([*capabilities.prefixes, *outside]))
 
@@ -72,15 +73,6 @@ def _linked_packages(folder: Path) -> Iterator[Path]:
     """Where the packages in *folder* lie that are installed there as links."""
     with suppress(OSError):
         yield from (Path(entry.path).resolve() for entry in os.scandir(folder) if entry.is_symlink())
-
-
-def _links(program: Path) -> Iterator[Path]:
-    """Where *program* is a link to, and where that is a link to, up to the file itself."""
-    for _ in range(40):  # as many as Linux follows
-        if not program.is_symlink():
-            return
-        program = Path(os.path.normpath(program.parent / program.readlink()))
-        yield program
 
 
 def pytest_command(shadow: Shadow, capabilities: Capabilities, folder: RunFolder, arguments: Sequence[str]) -> Command:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import struct
 import subprocess
 import sys
 import textwrap
@@ -137,8 +138,10 @@ HOLES = {
 
 @pytest.mark.parametrize("hole", HOLES)
 async def test_walls_with_a_hole_are_found_out_by_the_canary(
-    root: Path, bubblewrap_is: Callable[[str], Path], hole: str
+    root: Path, bubblewrap_is: Callable[[str], Path], hole: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # The filter of system calls is a second wall behind some of them.
+    monkeypatch.setattr(canary, "filter_for_this_machine", lambda: b"")
     script = HOLES[hole]
     if script.startswith("REAL "):
         # The added options come before the command, after all others.
@@ -151,6 +154,36 @@ async def test_walls_with_a_hole_are_found_out_by_the_canary(
     assert isinstance(refused, NotRun)
     assert "does not confine here" in refused.reason
     assert list(root.iterdir()) == []
+
+
+@pytest.mark.parametrize("calls", ["lost", "another"])
+async def test_a_filter_that_refuses_nothing_is_found_out_and_the_evidence_says_so(
+    root: Path, bubblewrap_is: Callable[[str], Path], calls: str
+) -> None:
+    given = "[]" if calls == "lost" else "['--seccomp', str(os.open('{}', os.O_RDONLY))]"
+    allows_all = root.parent / "filter"
+    allows_all.write_bytes(struct.pack("<HBBI", 0x06, 0, 0, 0x7FFF0000))
+    swap = (
+        "import os, sys; words = sys.argv[1:]; at = words.index('--seccomp') if '--seccomp' in words else None; "
+        f"opened = lambda: {given.format(allows_all)}; new = opened() if at is not None else []; "
+        "[os.set_inheritable(int(new[1]), True) for _ in new[:1]]; "
+        "words[at:(at + 2 if at is not None else None)] = new if at is not None else words; "
+        "os.execv('/usr/bin/bwrap', ['bwrap', *words])"
+    )
+    bubblewrap_is(f'exec {sys.executable} -c "{swap}" "$@"\n')
+    chosen = await choose_confinement("required", root)
+    assert isinstance(chosen, Bubblewrap), str(chosen)
+    assert chosen.filter == b""
+    assert chosen.name.endswith("system calls not filtered")
+
+
+async def test_on_a_machine_whose_system_calls_are_not_known_the_walls_are_used_and_say_so(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(canary, "filter_for_this_machine", lambda: b"")
+    chosen = await choose_confinement("required", root)
+    assert isinstance(chosen, Bubblewrap)
+    assert "system calls not filtered" in chosen.name
 
 
 INSERT = (

@@ -31,10 +31,12 @@ from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.sandbox.confinement import Command
 from rolecall_server.sandbox.process import ProcessEnd
 from rolecall_server.sandbox.run_folder import clean_environment, run_folder, run_in_shadow
+from rolecall_server.sandbox.system_calls import MACHINES
 from rolecall_server.workspace import Workspace
 from support.patience import PATIENCE_S
 
 MIB = 2**20
+CALLS = MACHINES[os.uname().machine].numbers
 SECRET = "canary-d41d8cd9"
 
 PRELUDE = """
@@ -46,6 +48,10 @@ def escaped():
 def reads(path):
     if facts["secret"] in Path(path).read_text():
         escaped()
+libc = ctypes.CDLL(None, use_errno=True)
+def call(name, *arguments):
+    words = [one if isinstance(one, (bytes, ctypes.Array)) else ctypes.c_long(one) for one in arguments]
+    return libc.syscall(facts["calls"][name], *words)
 """
 
 
@@ -68,6 +74,8 @@ class Scene:
     abstract: str
     memory: int
     """The number of a shared memory segment that holds the secret."""
+    key: int
+    """The number of a key that holds the secret, in the session keyring."""
 
     def facts(self) -> str:
         """As the attempt is told them."""
@@ -79,6 +87,8 @@ class Scene:
                 "port": self.port,
                 "abstract": self.abstract,
                 "memory": self.memory,
+                "key": self.key,
+                "calls": CALLS,
             }
         )
 
@@ -282,7 +292,80 @@ ATTEMPTS = {
     """),
 }
 
+ATTEMPTS |= {
+    "read a key of the session": Attempt("""
+        buffer = ctypes.create_string_buffer(99)
+        if call("keyctl", 11, facts["key"], buffer, 99) > 0 and buffer.value.decode() == facts["secret"]:
+            escaped()
+    """),
+    "find the keyring of the session": Attempt("""
+        if call("keyctl", 10, -3, b"user", b"rolecall-test", 0) == facts["key"]:
+            escaped()
+    """),
+    "leave a key behind": Attempt("""
+        if call("add_key", b"user", b"rolecall-left", b"x", 1, -3) > 0:
+            escaped()
+    """),
+    "make a socket to the host of a virtual machine": Attempt("""
+        socket.socket(40, socket.SOCK_STREAM).close()
+        escaped()
+    """),
+    "make a ring for requests to the kernel": Attempt("""
+        if call("io_uring_setup", 8, ctypes.create_string_buffer(120)) >= 0:
+            escaped()
+    """),
+    "handle page faults": Attempt("""
+        if call("userfaultfd", 1) >= 0:
+            escaped()
+    """),
+    "count events of the processor": Attempt("""
+        if call("perf_event_open", 0, 0, -1, -1, 0) == -1 and ctypes.get_errno() == 14:
+            escaped()
+    """),
+    "trace another process": Attempt("""
+        child = os.fork()
+        if child == 0:
+            time.sleep(600)
+        if call("ptrace", 16, child, 0, 0) == 0:
+            escaped()
+        os.kill(child, signal.SIGKILL)
+    """),
+    "be root in a namespace of its child's own": Attempt("""
+        child = call("clone", 0x10000000 | signal.SIGCHLD, 0, 0, 0, 0)
+        if child == 0:
+            os._exit(0)
+        if child > 0:
+            escaped()
+    """),
+    "be root in a namespace by the newest call": Attempt("""
+        wanted = (ctypes.c_uint64 * 8)(0x10000000, 0, 0, 0, signal.SIGCHLD)
+        child = call("clone3", wanted, 64)
+        if child == 0:
+            os._exit(0)
+        if child > 0:
+            escaped()
+    """),
+    "enter a namespace": Attempt("""
+        if call("setns", -1, 0) == -1 and ctypes.get_errno() == 9:
+            escaped()
+    """),
+}
+"""What is not the network's, the disk's or a process's: system calls, which a filter refuses."""
+
+if os.uname().machine == "x86_64":
+    ATTEMPTS["call the kernel as a program of 32 bits does"] = Attempt("""
+        import mmap
+        code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+        code.write(bytes.fromhex("b814000000cd80c3"))
+        if ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))() == os.getpid():
+            escaped()
+    """)
+
 ROOTS_ATTEMPTS = {
+    "load a program into the kernel": Attempt("""
+        if call("bpf", -1, 0, 0) == -1 and ctypes.get_errno() == 22:
+            escaped()
+    """),
     "read the memory of another process": Attempt("""
         libc = ctypes.CDLL(None, use_errno=True)
         buffer = ctypes.create_string_buffer(4096)
@@ -336,14 +419,17 @@ def scene(root: Path, tmp_path: Path) -> Iterator[Scene]:
     memory = libc.shmget(0, 4096, 0o1600)
     address = libc.shmat(memory, None, 0)
     ctypes.memmove(address, SECRET.encode() + b"\0", len(SECRET) + 1)
+    libc.syscall(CALLS["keyctl"], 1, None)
+    key = libc.syscall(CALLS["add_key"], b"user", b"rolecall-test", SECRET.encode(), len(SECRET), -3)
     victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env={"KEY": SECRET})
     with Services(root.parent / "service") as services:
         try:
-            yield Scene(root, home, outside, packages, victim, services.port, services.abstract, memory)
+            yield Scene(root, home, outside, packages, victim, services.port, services.abstract, memory, key)
         finally:
             victim.kill()
             victim.wait()
             libc.shmctl(memory, 0, None)
+            libc.syscall(CALLS["keyctl"], 21, key)
             shutil.rmtree(home)
 
 
@@ -466,7 +552,29 @@ async def test_the_same_walls_let_honest_code_work(kind: str, scene: Scene) -> N
         subprocess.run(["/bin/sh", "-c", "true"], check=True)
         with socket.create_server(("127.0.0.1", 0)) as server:
             socket.create_connection(server.getsockname()).close()
+        import asyncio, concurrent.futures, multiprocessing, sqlite3, threading
+        os.environ["TMPDIR"] = "/tmp"  # the path of a socket may be no longer than this
+        for way in ("fork", "spawn", "forkserver"):
+            with multiprocessing.get_context(way).Pool(2) as pool:
+                assert pool.map(abs, [-1, 2]) == [1, 2]
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            assert list(pool.map(abs, [-1, 2])) == [1, 2]
+        async def speak():
+            said = await asyncio.create_subprocess_exec("/bin/echo", "x", stdout=-1)
+            return await said.communicate()
+        assert asyncio.run(speak()) == (b"x\\n", None)
+        with sqlite3.connect("new.db") as database:
+            database.execute("PRAGMA journal_mode=WAL")
+            database.execute("CREATE TABLE one (two)")
         escaped()
     """)
     end = await run_behind(small(WALLS[kind], scene), honest, scene)
     assert end.output == "escaped\n"
+
+
+@pytest.mark.parametrize("kind", WALLS)
+async def test_where_nothing_filters_system_calls_the_session_keyring_is_still_another(kind: str, scene: Scene) -> None:
+    unfiltered = replace(small(WALLS[kind], scene), filter=b"")
+    for name in ("read a key of the session", "find the keyring of the session"):
+        end = await run_behind(unfiltered, ATTEMPTS[name], scene)
+        assert "escaped" not in end.output, end.output

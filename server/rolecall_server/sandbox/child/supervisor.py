@@ -1,8 +1,10 @@
 """Runs one command and lets nothing of it outlive the server.
 
 Arguments: any of ``memory BYTES``, ``processes COUNT``, ``spare FOLDER BYTES`` (limits that no system call sets for
-a whole tree of processes), ``overlay OWN SIZE TARGET CHANGES ORIGINAL`` (see `namespace.py`), then ``-- COMMAND
-ARGUMENT...``.
+a whole tree of processes), ``overlay OWN SIZE TARGET CHANGES ORIGINAL`` (see `namespace.py`), ``filter DESCRIPTOR
+HEX`` (bytes that the command finds behind that descriptor), then ``-- COMMAND ARGUMENT...``.
+
+The command gets a session keyring of its own, with nothing in it, where the kernel allows that.
 
 Standard input is a lifeline that nobody writes to. It ends when the server closes it or dies, and with it ends
 every process the command started, double-forked daemons in sessions of their own included: on Linux the orphans
@@ -29,6 +31,8 @@ LIMIT_SIGNALS = {"memory": 10, "processes": 12, "spare": 14}
 """SIGUSR1, SIGUSR2, SIGALRM: by default they end a process, and nobody sends them here."""
 
 _PR_SET_CHILD_SUBREAPER = 36
+_KEYCTL = {"x86_64": 250, "aarch64": 219}
+_KEYCTL_JOIN_SESSION_KEYRING = 1
 _SIGINT, _SIGKILL, _SIGPIPE, _SIGXFSZ = 2, 9, 13, 25
 _CANNOT_START = 127
 _KILL_DEADLINE_S = 5.0
@@ -46,7 +50,9 @@ def main(arguments: list[str]) -> int:
     if _on_linux:
         import ctypes
 
-        ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        libc = ctypes.CDLL(None)
+        libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        libc.syscall(_KEYCTL.get(os.uname().machine, -1), _KEYCTL_JOIN_SESSION_KEYRING, None)
     if "overlay" in options:
         import namespace  # pyright: ignore[reportMissingImports] -- it lies beside this file
 
@@ -55,7 +61,7 @@ def main(arguments: list[str]) -> int:
         except OSError as error:
             os.write(2, f"{error.filename}: {error.strerror}\n".encode())
             return _CANNOT_START
-    child = _start(command)
+    child = _start(command, options.get("filter"))
     if child is None:
         return _CANNOT_START
     limits = _Limits(options)
@@ -69,7 +75,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _read_options(arguments: list[str]) -> dict[str, list[str]]:
-    lengths = {"memory": 1, "processes": 1, "spare": 2, "overlay": 5}
+    lengths = {"memory": 1, "processes": 1, "spare": 2, "overlay": 5, "filter": 2}
     options: dict[str, list[str]] = {}
     while arguments:
         name, *arguments = arguments
@@ -77,14 +83,15 @@ def _read_options(arguments: list[str]) -> dict[str, list[str]]:
     return options
 
 
-def _start(arguments: list[str]) -> int | None:
-    """The process id of the command, in a session of its own; ``None`` when it cannot be started."""
+def _start(arguments: list[str], given: list[str] | None) -> int | None:
+    """Return the process id of the command, in a session of its own; ``None`` when it cannot be started."""
+    handed = [(os.POSIX_SPAWN_DUP2, _holding(bytes.fromhex(given[1])), int(given[0]))] if given else []
     try:
         return os.posix_spawn(
             arguments[0],
             arguments,
             os.environ,
-            file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)],
+            file_actions=[(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0), *handed],
             setsid=True,
             # Python ignores the first two, a shell in the background the third; the command would go on doing so.
             setsigdef=[_SIGPIPE, _SIGXFSZ, _SIGINT],
@@ -92,6 +99,14 @@ def _start(arguments: list[str]) -> int | None:
     except OSError as error:
         os.write(2, f"{arguments[0]}: {error.strerror}\n".encode())
         return None
+
+
+def _holding(content: bytes) -> int:
+    """Return the descriptor of a pipe that *content* can be read from; it is short enough for one to hold."""
+    read, write = os.pipe()
+    os.write(write, content)
+    os.close(write)
+    return read
 
 
 class _Limits:
