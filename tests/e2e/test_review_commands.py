@@ -131,6 +131,27 @@ def test_answers_do_what_they_say(root: Path, answers: list[str], expected: dict
         assert now(root, proposal_id).reasons["h2"] == "it says enough"
 
 
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["y", "y"], {"h1": "accepted", "h2": "accepted", "h3": "accepted"}),
+        (["n", "y"], {"h1": "accepted", "h2": "rejected", "h3": "accepted"}),
+        (["n", "n too clever"], {"h1": "rejected", "h2": "rejected", "h3": "rejected"}),
+        (["n", "u", "y", "n"], {"h1": "accepted", "h2": "accepted", "h3": "rejected"}),
+        (["n", "q"], {"h1": "pending", "h2": "rejected", "h3": "pending"}),
+    ],
+    ids=" ".join,
+)
+def test_an_import_is_decided_with_what_uses_it(root: Path, answers: list[str], expected: dict[str, str]) -> None:
+    text = FILES[PRICE].replace("sum(items)", "math.fsum(items)").replace("price * (1 - rate)", "math.floor(price)")
+    proposal_id = proposed(root, {PRICE: text.replace("\n\n\ndef total", "\n\nimport math\n\n\ndef total")})
+    _, shown = answer(root, answers, "review", proposal_id)
+    assert states(root, proposal_id) == expected
+    before_question, _, _ = shown.partition("Accept it?")
+    assert "+import math" in before_question
+    assert "(2/3) h2" in before_question
+
+
 def test_a_hunk_is_edited_in_the_developers_editor_and_then_decided(root: Path) -> None:
     proposal_id = proposed(root)
     editor = shlex.join(["sed", "-i", "s/or 0/or None/"])

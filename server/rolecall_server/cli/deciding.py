@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from rich.console import Console
 
@@ -17,6 +17,7 @@ from rolecall_server.cli.screen import ask, ask_with_words, print_file_header, p
 from rolecall_server.cli.whole_file import show_file
 from rolecall_server.errors import FileRefused, SelectionBreaks
 from rolecall_server.review.acceptance import with_needs
+from rolecall_server.review.dependents import import_users
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState
 from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.rendering import describe_hunk
@@ -91,6 +92,11 @@ class Deciding:
     reviewed: Reviewed
     answers: list[Answer] = field(default_factory=list[Answer])
 
+    @cached_property
+    def import_users(self) -> dict[str, tuple[str, ...]]:
+        """The hunks that hold nothing but imports, each with those that need it."""
+        return import_users(self.reviewed.proposal)
+
     @property
     def accepted(self) -> tuple[str, ...]:
         """The hunks accepted so far, each once."""
@@ -114,15 +120,16 @@ def ask_for_decisions(deciding: Deciding) -> None:
     number, shown_file = 0, ""
     while number < len(hunks):
         change, hunk = deciding.reviewed.proposal.hunks()[number]
-        if hunk.id not in deciding.as_answered.offered or hunk.id in deciding.accepted:
+        if not _is_open(deciding, hunk) or _open_users(deciding, hunk):
             number += 1
             continue
-        if change.path == shown_file:
-            deciding.screen.print()
-        else:
-            print_file_header(deciding.screen, change)
-            shown_file = change.path
-        print_hunk(deciding.screen, deciding.reviewed, change, hunk)
+        for file, shown in (*_imports_for(deciding, hunk), (change, hunk)):
+            if file.path == shown_file:
+                deciding.screen.print()
+            else:
+                print_file_header(deciding.screen, file)
+                shown_file = file.path
+            print_hunk(deciding.screen, deciding.reviewed, file, shown)
         following = _ask_about(deciding, number, change, hunk)
         if following is None:
             break
@@ -244,10 +251,10 @@ def _ask_about(deciding: Deciding, number: int, change: FileChange, hunk: Hunk) 
         case "g":
             _accept(deciding, number, _rest_of_group(deciding, number))
         case "n":
-            deciding.answers.append(Answer(number, rejected=(hunk.id,), reason=words))
+            _reject(deciding, number, [hunk.id], words)
         case "x":
             rest = [one.id for _, one in _rest_of_group(deciding, number) if _is_open(deciding, one)]
-            deciding.answers.append(Answer(number, rejected=(hunk.id, *rest), reason=words))
+            _reject(deciding, number, [hunk.id, *rest], words)
         case "e":
             _edit(deciding, change, hunk)
             return number
@@ -266,6 +273,33 @@ def _accept(deciding: Deciding, number: int, others: Sequence[tuple[FileChange, 
     _, hunk = deciding.reviewed.proposal.hunks()[number]
     along = [hunk, *(other for _, other in others if not other.off)]
     _accept_these(deciding, number, [one.id for one in along if _is_open(deciding, one)])
+
+
+def _reject(deciding: Deciding, number: int, rejected: Sequence[str], reason: str) -> None:
+    """Note that hunks are rejected, with the imports that no other hunk needs then."""
+    kept = {hunk_id for hunk_id in deciding.as_answered.states if hunk_id not in {*rejected, *deciding.rejected}}
+    useless = [
+        each for each, needing in deciding.import_users.items() if not kept & {*needing} and {*needing} & {*rejected}
+    ]
+    along = [each for each in useless if each in deciding.as_answered.offered and each not in rejected]
+    if along:
+        say_prose(
+            deciding.screen, f"Rejected with it: {', '.join(along)}, an import that nothing else needs.", "yellow"
+        )
+    deciding.answers.append(Answer(number, rejected=(*rejected, *along), reason=reason))
+
+
+def _open_users(deciding: Deciding, hunk: Hunk) -> tuple[str, ...]:
+    """Return the undecided hunks with which *hunk*, which holds nothing but imports, is decided."""
+    users = deciding.import_users.get(hunk.id, ())
+    return tuple(user for user in users if user in deciding.as_answered.offered and user not in deciding.accepted)
+
+
+def _imports_for(deciding: Deciding, hunk: Hunk) -> list[tuple[FileChange, Hunk]]:
+    """Return the hunks that are decided with *hunk*: undecided imports that it needs."""
+    imports = deciding.import_users.keys() & {*hunk.needs}
+    hunks = deciding.reviewed.proposal.hunks()
+    return [(file, one) for file, one in hunks if one.id in imports and _is_open(deciding, one)]
 
 
 def _is_open(deciding: Deciding, hunk: Hunk) -> bool:

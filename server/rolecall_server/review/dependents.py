@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from rolecall_analysis import Definition, FileFacts, Snapshot
+from rolecall_analysis import Definition, FileFacts, Snapshot, is_python
 from rolecall_analysis.queries.parameters import Arguments, Parameter, misfit, parameters_of
+from rolecall_analysis.syntax import parse
 from rolecall_server.review.anchor import text_with
 from rolecall_server.review.bindings import (
     FIXTURE,
@@ -27,7 +28,10 @@ from rolecall_server.review.bindings import (
     is_defined_anywhere,
     used_names,
 )
-from rolecall_server.review.proposal import FileChange, HunkKind
+from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, Proposal
+from rolecall_server.workspace import split_lines
+
+_IMPORTS = frozenset(("import_statement", "import_from_statement", "future_import_statement"))
 
 
 class Why(StrEnum):
@@ -90,6 +94,37 @@ def needs_of(changes: Sequence[FileChange], snapshot: Snapshot) -> tuple[Need, .
         if need.hunk != need.needed:
             found.setdefault((need.hunk, need.needed, need.key[2] or need.key[0]), need)
     return tuple(found.values())
+
+
+def import_users(proposal: Proposal) -> dict[str, tuple[str, ...]]:
+    """Return, by the id of each hunk that changes import statements and nothing else, the other hunks that need it.
+
+    One that none needs is left out. A reader decides such a hunk together with the first of its users.
+    """
+    imports = {hunk.id for change, hunk in proposal.hunks() if _changes_imports_only(change, hunk)}
+    users: dict[str, tuple[str, ...]] = {}
+    for _, hunk in proposal.hunks():
+        if hunk.id not in imports and not hunk.off:
+            users |= {need: (*users.get(need, ()), hunk.id) for need in hunk.needs if need in imports}
+    return users
+
+
+def _changes_imports_only(change: FileChange, hunk: Hunk) -> bool:
+    if hunk.kind is not HunkKind.TEXT or not is_python(change.renamed_to or change.path):
+        return False
+    removed, added = (hunk.start, hunk.end), (hunk.start, hunk.start + len(hunk.new_lines))
+    return _are_imports(change.base or "", *removed) and _are_imports(text_with(change, {hunk.id}) or "", *added)
+
+
+def _are_imports(text: str, start: int, end: int) -> bool:
+    """Return whether the lines from *start* to *end* hold import statements of the module, and nothing else."""
+    tree = parse(text).tree
+    imported, other = set[int](), set[int]()
+    for node in tree.root_node.children if tree else ():
+        rows = range(node.start_point.row, node.end_point.row + 1)
+        (imported if node.type in _IMPORTS else other).update(rows)
+    lines = split_lines(text)
+    return all(line in imported - other or not lines[line].strip() for line in range(start, end))
 
 
 def _sides(changes: Sequence[FileChange], snapshot: Snapshot) -> tuple[Side, Side]:
