@@ -6,20 +6,25 @@ import re
 import socket
 import ssl
 from typing import cast
+from urllib.parse import urljoin
 
 import httpx2
 import openai
 
 from rolecall_server.errors import ConnectionFailed, DeadlinePassed, ReplyMalformed, RequestRefused, RolecallError
 from rolecall_server.model.complaints import explain_complaint, read_complaint
-from rolecall_server.model.endpoint import Asked
+from rolecall_server.model.endpoint import Asked, Endpoint
+
+_MOST_OF_AN_ADDRESS = 200
 
 
 def explain(error: Exception, asked: Asked) -> RolecallError:
     """*error* in our words; every exception has some, and the API key is in none."""
     match error:
-        case RolecallError():
-            failure = error
+        case _ if own := next((cause for cause in _causes(error) if isinstance(cause, RolecallError)), None):
+            failure = own
+        case openai.APIStatusError() if error.response.has_redirect_location:
+            failure = _sent_elsewhere(error.response, asked)
         case openai.APIStatusError():
             retry_after = error.response.headers.get("retry-after", "")
             complaint = read_complaint(error.body, asked.endpoint, error.status_code, retry_after)
@@ -45,6 +50,14 @@ def _unreadable(error: Exception, asked: Asked) -> ReplyMalformed:
         f"{asked.label} answered with something that cannot be read ({type(error).__name__}).",
         "Check that ROLECALL_BASE_URL is an OpenAI-compatible endpoint, and that nothing between you and it "
         "answers in its place.",
+    )
+
+
+def _sent_elsewhere(response: httpx2.Response, asked: Asked) -> RequestRefused:
+    location = urljoin(str(response.request.url), response.headers["location"])
+    return RequestRefused(
+        f"{asked.label} redirects to {Endpoint(location).address[:_MOST_OF_AN_ADDRESS]}; nothing was sent there.",
+        "If your model is there, and you trust it, name that address in ROLECALL_BASE_URL (rolecall.model.baseUrl).",
     )
 
 

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from pydantic import JsonValue
 
+from rolecall_server.errors import ReplyMalformed
 from rolecall_server.model.endpoint import Endpoint
 
 if TYPE_CHECKING:
@@ -109,7 +110,7 @@ async def _look(place: Place, timeout_s: float, endpoint: Endpoint | None = None
     ) as http:
 
         async def ask(path: str, send: Fields | None = None) -> Fields:
-            with suppress(httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
+            with suppress(httpx2.HTTPError, httpx2.InvalidURL, ReplyMalformed, ValueError, RecursionError):
                 return await _object_at(http, path, send)
             return {}
 
@@ -122,13 +123,12 @@ async def _look(place: Place, timeout_s: float, endpoint: Endpoint | None = None
 
 
 async def _object_at(http: httpx2.AsyncClient, path: str, send: Fields | None) -> Fields:
+    from rolecall_server.model.bodies import bound
+
     method = "POST" if send is not None else "GET"
     async with http.stream(method, path, json=send) as response:
-        body = b""
-        async for chunk in response.aiter_bytes():
-            body += chunk
-            if len(body) > _MAX_BODY_BYTES:
-                return {}
+        bound(response, path, _MAX_BODY_BYTES)
+        body = await response.aread()
     found = json.loads(body) if response.status_code == 200 else None
     return cast("Fields", found) if isinstance(found, dict) else {}
 

@@ -12,7 +12,8 @@ import httpx2
 import openai
 from openai.types.chat import ChatCompletionChunk
 
-from rolecall_server.errors import ConnectionFailed, ReplyMalformed, UnknownModel
+from rolecall_server.errors import ConnectionFailed, UnknownModel
+from rolecall_server.model.bodies import bound
 from rolecall_server.model.client import NO_WISHES, ChatMessage, Parameters, Reply, Wishes
 from rolecall_server.model.complaints import quota_spent
 from rolecall_server.model.completion import Completion, Draft
@@ -20,9 +21,6 @@ from rolecall_server.model.dialect import Dialect, room_left
 from rolecall_server.model.endpoint import Asked, Endpoint
 from rolecall_server.model.failures import explain, late
 from rolecall_server.model.plain_tools import read_calls
-
-MAX_BODY_BYTES = 64_000_000
-"""Of one response as it travels: room for a long reply of which each token comes in a chunk of its own."""
 
 _MAX_RETRIES = 2
 _CONNECT_TIMEOUT_S = 10.0
@@ -61,9 +59,12 @@ class OpenAIChat:
             base_url=endpoint.base_url,
             timeout=timeout,
             max_retries=_MAX_RETRIES,
-            default_headers={"Accept-Encoding": "identity"},  # what is counted is what is read
+            default_headers={"Accept-Encoding": "identity"},
             http_client=openai.DefaultAsyncHttpxClient(
-                timeout=timeout, trust_env=not endpoint.is_local, event_hooks={"response": [self._guard]}
+                timeout=timeout,
+                trust_env=not endpoint.is_local,
+                follow_redirects=False,  # what is asked holds the developer's code
+                event_hooks={"response": [self._guard]},
             ),
         )
 
@@ -172,8 +173,7 @@ class OpenAIChat:
 
     async def _guard(self, response: httpx2.Response) -> None:
         """Bound what is read of *response*, and spare the retries of a spent quota."""
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _Bounded(response.stream, self.label)
+        bound(response, self.label)
         if response.status_code == 429:
             await response.aread()
             if quota_spent(response.text):
@@ -206,21 +206,3 @@ def _needs_choice(names: Sequence[str], endpoint: Endpoint) -> UnknownModel:
         f"{endpoint.address} offers {len(names)} models, and none is named: {', '.join(names[:_N_NAMES_SHOWN])}{more}.",
         "Name one of them in ROLECALL_MODEL (rolecall.model.name).",
     )
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    """A response body that ends in an error when it does not end by itself."""
-
-    def __init__(self, body: httpx2.AsyncByteStream, source: str) -> None:
-        self._body, self._source = body, source
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        n_bytes = 0
-        async for chunk in self._body:
-            n_bytes += len(chunk)
-            if n_bytes > MAX_BODY_BYTES:
-                raise ReplyMalformed(f"{self._source} sent more than {MAX_BODY_BYTES:,} bytes and was stopped.")
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._body.aclose()

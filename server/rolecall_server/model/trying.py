@@ -12,13 +12,16 @@ from typing import Any, cast
 
 import httpx2
 
+from rolecall_server.errors import ReplyMalformed
 from rolecall_server.model.abilities import Abilities
+from rolecall_server.model.bodies import bound
 from rolecall_server.model.endpoint import Endpoint
 from rolecall_server.model.local import describe_service
 
 _CALL_TIMEOUT_S = 60.0
 """For one short call, a local model's loading included."""
 _MAX_LINES = 2_000
+_MAX_BODY_BYTES = 2_000_000
 _REPLY_TOKENS = 64
 
 _WORDS = [{"role": "user", "content": "Write one line of a poem about the sea."}]
@@ -105,11 +108,12 @@ class _Trial:
         said = _Said()
         try:
             async with asyncio.timeout(_CALL_TIMEOUT_S), self.http.stream("POST", self.url, json=body) as response:
+                bound(response, self.url, _MAX_BODY_BYTES)
                 if response.status_code != 200:
                     return None
                 async for chunk in _chunks(response):
                     _take(said, chunk)
-        except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, ValueError, RecursionError):
+        except (TimeoutError, httpx2.HTTPError, httpx2.InvalidURL, ReplyMalformed, ValueError, RecursionError):
             return None
         said.ended_at_s = time.monotonic()
         return said if said.n_pieces or said.n_calls else None

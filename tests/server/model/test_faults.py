@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import re
 import socket
 import ssl
 import subprocess
 import traceback
+import tracemalloc
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -119,6 +121,8 @@ ERROR_IN_STREAM = sends_lines(
     'data: {"error": {"message": "out of memory", "code": 500}}',
 )
 
+BOMB = gzip.compress(bytes(100_000_000))
+
 FAULTS = [
     # refused
     Fault(fails(401, "wrong key"), KeyRefused, "refused the API key.*wrong key.*OPENAI_API_KEY"),
@@ -175,7 +179,11 @@ FAULTS = [
     Fault(sends_bytes('{"choices": []}'.encode("utf-16"), "application/json"), ReplyMalformed, "cannot be read"),
     Fault(sends_bytes(b"not gzip", content_encoding="gzip"), ReplyMalformed, "cannot be read"),
     Fault(sends_bytes(bytes(range(256)) * 40, "application/octet-stream"), ReplyMalformed, "no chat|cannot be read"),
-    Fault(floods_one_line(), ReplyMalformed, "more than 64,000,000 bytes"),
+    Fault(sends_bytes(b"{}", content_encoding="br"), ReplyMalformed, "packed its answer as 'br'"),
+    Fault(sends_bytes(BOMB, "application/json", content_encoding="gzip"), ReplyMalformed, "more than 16,000,000 bytes"),
+    Fault(sends_bytes(BOMB, content_encoding="deflate"), ReplyMalformed, "more than 16,000,000 bytes"),
+    Fault(floods_one_line(), ReplyMalformed, "more than 16,000,000 bytes"),
+    Fault(floods_one_line(b"data: x\n" * 10_000), ReplyMalformed, "more than 200 lines"),
     # not to the end
     Fault(ends_without_finish("hel"), ReplyCut, "after 3 characters.*ended before"),
     Fault(breaks_off("hello"), ReplyCut, "after 5 characters.*connection was lost"),
@@ -199,6 +207,42 @@ async def test_a_fault_of_the_endpoint_becomes_the_right_error(fault: Fault) -> 
     assert f"scripted-model at {server.base_url}" in error.what
     assert error.next_step
     assert len(server.asked) == fault.n_calls
+
+
+async def test_a_packed_reply_takes_no_more_memory_than_the_limit_on_a_plain_one() -> None:
+    with ChatServer(sends_bytes(BOMB, "application/json", content_encoding="gzip")) as server:
+        tracemalloc.start()
+        try:
+            await failure_of(Endpoint(server.base_url))
+            _, peak_bytes = tracemalloc.get_traced_memory()
+        finally:
+            tracemalloc.stop()
+    assert peak_bytes < 40_000_000
+
+
+async def test_a_reply_that_is_packed_unasked_is_read() -> None:
+    whole = {"choices": [{"message": {"content": "I am ünpacked."}, "finish_reason": "stop"}]}
+    packed = gzip.compress(json.dumps(whole).encode())
+    with ChatServer(sends_bytes(packed, "application/json", content_encoding="gzip")) as server:
+        client = OpenAIChat(Endpoint(server.base_url), "scripted-model", PATIENCE_S)
+        try:
+            assert (await client.complete(QUESTION)).text == "I am ünpacked."
+        finally:
+            await client.aclose()
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_what_is_asked_goes_to_no_address_but_the_one_that_was_named(status: int) -> None:
+    with ChatServer("I am somebody else.") as elsewhere:
+        location = f"http://me:secret@{elsewhere.base_url.removeprefix('http://')}/chat/completions?key=1"
+        sends_on = Turn("redirects", lambda wire: wire.respond(status, b"", "text/plain", {"location": location}))
+        with ChatServer(sends_on) as server:
+            error = await failure_of(Endpoint(server.base_url, KEY))
+        assert not elsewhere.asked
+    assert isinstance(error, RequestRefused)
+    assert f"redirects to {elsewhere.base_url}/chat/completions; nothing was sent there" in error.what
+    assert len(server.asked) == 1
+    assert "ROLECALL_BASE_URL" in error.next_step
 
 
 @settings(max_examples=40, deadline=None)
