@@ -4,7 +4,13 @@ Each edge in an answer says whether it is certain, and the rule that made it.
 """
 
 from rolecall_analysis.queries.callers import Callee, CallSite, callees, callers
-from rolecall_analysis.queries.collection import is_conftest, is_test, is_test_function, is_test_path
+from rolecall_analysis.queries.collection import (
+    is_conftest,
+    is_test,
+    is_test_function,
+    is_test_path,
+    name_for_tests,
+)
 from rolecall_analysis.queries.definitions import definitions_in, enclosing_definition, find_definition
 from rolecall_analysis.queries.hierarchy import (
     all_subtypes,
@@ -55,6 +61,7 @@ __all__ = [
     "is_test_function",
     "is_test_path",
     "missing_attributes",
+    "name_for_tests",
     "outline",
     "overridden",
     "overrides",

@@ -42,6 +42,18 @@ def is_test(snapshot: Snapshot, path: str) -> bool:
     return is_test_path(path) and path in snapshot.files and _holds_test_case(snapshot, path)
 
 
+def name_for_tests(snapshot: Snapshot, stem: str) -> str:
+    """Return the name of a file of tests for the module *stem* that the repository's own collection takes.
+
+    Of several, the one that is shaped as most of the tests are.
+    """
+    names = snapshot.derived("collection", _collection).names
+    usual = [shape for shape in _NAMES if any(fnmatch(shape.replace("*", stem), pattern) for pattern in names)]
+    shapes = usual or [name for name in names if name.count("*") == 1] or [*_NAMES]
+    tests = [split_location(path)[1] for path in snapshot.files if is_test(snapshot, path)]
+    return max(shapes, key=lambda shape: sum(fnmatch(test, shape) for test in tests)).replace("*", stem)
+
+
 def is_conftest(path: str) -> bool:
     """Return whether pytest imports *path* for the tests below its folder."""
     return split_location(path)[1] == "conftest.py"

@@ -9,7 +9,7 @@ from heapq import heappop, heappush
 
 from rolecall_analysis.flow import FlowRule
 from rolecall_analysis.queries.callers import callers
-from rolecall_analysis.queries.collection import is_conftest, is_test_path
+from rolecall_analysis.queries.collection import is_conftest, is_test
 from rolecall_analysis.queries.definitions import definitions_in, is_inside
 from rolecall_analysis.queries.importers import importers
 from rolecall_analysis.queries.references import references
@@ -76,11 +76,6 @@ class Impact:
     """Certain ones first, then the nearest; each place once, by its best path."""
     is_complete: bool
     """False: there are more than were asked for, or further away."""
-
-    @property
-    def tests(self) -> tuple[Dependent, ...]:
-        """The dependents that are in test files."""
-        return tuple(dependent for dependent in self.dependents if is_test_path(dependent.path))
 
 
 def impact(
@@ -178,7 +173,7 @@ def _tests_with_fixture(snapshot: Snapshot, definition: Definition) -> Iterator[
         yield from (
             Step(path, None, certain=False, rule="fixture")
             for path in sorted(snapshot.files)
-            if path.startswith(folder) and is_test_path(path)
+            if path.startswith(folder) and is_test(snapshot, path)
         )
     parameter = re.compile(rf"[(,]\s*{re.escape(name)}\s*[,:=)]")
     for path in sorted(path for path in snapshot.mentioning(name) if path.startswith(folder)):

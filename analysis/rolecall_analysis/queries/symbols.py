@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from rolecall_analysis.queries.collection import is_test_path
+from rolecall_analysis.queries.collection import is_test
 from rolecall_analysis.queries.definitions import definitions_in
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts
@@ -95,9 +95,9 @@ def _close(open_at: list[tuple[Definition | None, list[Symbol]]]) -> None:
 def _table(snapshot: Snapshot) -> _Table:
     places: dict[str, list[tuple[bool, str, int]]] = {}
     for path in snapshot.files:
-        is_test = is_test_path(path)
+        for_tests = is_test(snapshot, path)
         for number, name in enumerate(snapshot.derived_from_file(_defined_names, path, _defined_names)):
-            places.setdefault(name, []).append((is_test, path, number))
+            places.setdefault(name, []).append((for_tests, path, number))
     return _Table("".join(f"\n{name.lower()}\t{name}" for name in places), places)
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from rolecall_analysis.flow import call_graph
 from rolecall_analysis.modules import module_names
-from rolecall_analysis.queries import import_graph, is_test_path
+from rolecall_analysis.queries import import_graph, is_test
 from rolecall_analysis.queries.callers import call_targets
 from rolecall_server.cli.reading import Code, progress_bar, waiting
 from rolecall_server.cli.statistics import count_lines
@@ -71,7 +71,7 @@ def view_data(code: Code, title: str, calls: Calls, messages: Console) -> Mappin
     return {
         "title": title,
         "files": [
-            (code.shown(path), _module_name(code, path), count_lines(code, path), int(_is_for_tests(path)))
+            (code.shown(path), _module_name(code, path), count_lines(code, path), int(_is_for_tests(code, path)))
             for path in paths
         ],
         "symbols": symbols,
@@ -84,8 +84,8 @@ def _module_name(code: Code, path: str) -> str:
     return next(iter(module_names(code.snapshot.modules, path)), "")
 
 
-def _is_for_tests(path: str) -> bool:
-    return is_test_path(path) or "tests" in path.split("/")[:-1]
+def _is_for_tests(code: Code, path: str) -> bool:
+    return is_test(code.snapshot, path) or "tests" in path.split("/")[:-1]
 
 
 def _imports(code: Code, numbers: Mapping[_Place, int]) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rolecall_analysis import is_test_path
+from rolecall_analysis import is_test
 from rolecall_analysis.retrieval.committed import committed_text
 from rolecall_server.context.items import ContextItem, View, lines_of, outline
 from rolecall_server.errors import FileRefused
@@ -46,7 +46,7 @@ def at_hand(view: View, path: str, hand: AtHand, others: Sequence[str] = ()) -> 
     Without a path, there are only the open files and what was changed in them.
     """
     open_paths = [each for each in view.workspace.buffers if each != path and each not in others]
-    shown = [each for each in open_paths if not is_test_path(each)][:_MAX_OPEN_FILES]
+    shown = [each for each in open_paths if not is_test(view.snapshot, each)][:_MAX_OPEN_FILES]
     for each in shown:
         yield from outline(view, each, "open in the editor")
     for each in [*([path] if path else []), *others, *shown]:

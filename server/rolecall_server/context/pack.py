@@ -15,7 +15,7 @@ from rolecall_analysis import (
     callers,
     definitions_in,
     find_definition,
-    is_test_path,
+    is_test,
     tests_of,
     uses,
 )
@@ -267,7 +267,11 @@ def _call_sites(view: View, path: str, targets: Sequence[Definition]) -> Iterato
     seen: set[tuple[str, int]] = set()
     most = _MAX_CALL_SITES if len(targets) == 1 else _MAX_OF_EACH
     for target in targets:
-        sites = [site for site in callers(view.snapshot, target) if site.path != path and not is_test_path(site.path)]
+        sites = [
+            site
+            for site in callers(view.snapshot, target)
+            if site.path != path and not is_test(view.snapshot, site.path)
+        ]
         of_each = {(site.path, site.caller): site for site in reversed(sites)}
         for site in list(reversed(of_each.values()))[:most]:
             place = (site.path, site.call.span.start.line)

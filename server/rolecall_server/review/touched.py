@@ -11,7 +11,7 @@ from rolecall_analysis import (
     Snapshot,
     callers,
     definitions_in,
-    is_test_path,
+    is_test,
     references,
     tests_of,
 )
@@ -71,7 +71,7 @@ def with_touched(
         if hunk.kind is not HunkKind.TEXT or language_of(change.path) is None or time.monotonic() > until:
             return hunk
         touched = touched_by(snapshot, change, hunk)
-        is_news = touched.n_callers or touched.n_possible_callers or not is_test_path(change.path)
+        is_news = touched.n_callers or touched.n_possible_callers or not is_test(snapshot, change.path)
         return replace(hunk, touches=touched.summary if touched.symbols and is_news else "")
 
     return tuple(replace(change, hunks=tuple(told(change, hunk) for hunk in change.hunks)) for change in changes)
@@ -140,9 +140,9 @@ def _first_places(snapshot: Snapshot, *groups: set[tuple[str, int]]) -> tuple[Pl
 
 
 def _tests(snapshot: Snapshot, path: str, callers: Iterable[tuple[str, int]]) -> tuple[str, ...]:
-    if is_test_path(path):
+    if is_test(snapshot, path):
         return (path,)
-    calling = sorted({caller for caller, _ in callers if is_test_path(caller)})
+    calling = sorted({caller for caller, _ in callers if is_test(snapshot, caller)})
     return tuple(dict.fromkeys((*calling, *tests_of(snapshot, path))))
 
 

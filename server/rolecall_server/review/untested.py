@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection
 from pathlib import PurePosixPath
 
-from rolecall_analysis import is_python, is_test_path
+from rolecall_analysis import is_python
 from rolecall_server.python_trees import parse_python
 from rolecall_server.review.anchor import text_with
 from rolecall_server.review.proposal import FileChange, Proposal
@@ -40,7 +40,7 @@ def _is_documentation(change: FileChange, hunk_ids: Collection[str]) -> bool:
 def _is_prose(path: str) -> bool:
     name = PurePosixPath(path)
     if name.suffix == ".txt":
-        return why_protected(path) is None and not is_test_path(path) and "tests" not in name.parts
+        return why_protected(path) is None and "tests" not in name.parts
     return name.suffix.lower() in _PROSE or name.name in _PROSE_WITHOUT_SUFFIX
 
 

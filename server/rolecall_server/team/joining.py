@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rolecall_analysis import is_test_path
+from rolecall_analysis import is_test
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Attempt, Work, work_out
 from rolecall_server.craft.edit_blocks import parse_edit_blocks
 from rolecall_server.craft.feedback import describe_failures, describe_findings
@@ -186,7 +186,7 @@ async def _tried(desk: Desk, edits: Edits) -> _Whole:
 
 
 def _trials(desk: Desk, edits: Edits) -> Trials:
-    return Trials(desk, [path for path in edits.files if path.endswith(".py") and not is_test_path(path)])
+    return Trials(desk, [path for path in edits.files if path.endswith(".py") and not is_test(desk.snapshot, path)])
 
 
 @dataclass(frozen=True)

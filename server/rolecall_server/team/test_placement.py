@@ -8,7 +8,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from pathlib import PurePosixPath
 
-from rolecall_analysis import Snapshot, is_python, is_test_path, tests_of
+from rolecall_analysis import Snapshot, is_python, is_test, is_test_path, name_for_tests, tests_of
 from rolecall_server.sandbox import is_test_file
 from rolecall_server.workspace import Workspace, file_exists
 
@@ -46,7 +46,7 @@ def is_for_tests(snapshot: Snapshot, path: str) -> bool:
     """Return whether *path* is a file of tests, or for them: by what is there, and by its name where nothing is."""
     if any(_is_below_tests(snapshot, str(folder), path) for folder in PurePosixPath(path).parents if folder.name):
         return True
-    if not (is_test_path(path) or is_test_file(path)):
+    if not (is_test(snapshot, path) or is_test_path(path) or is_test_file(path)):
         return False
     return path not in snapshot.files or _lies_among_tests(path) or _holds_tests(snapshot, path)
 
@@ -85,17 +85,18 @@ def choose_test_path(workspace: Workspace, snapshot: Snapshot, path: str) -> str
     if stem == "init":
         stem = PurePosixPath(path).parent.name or "package"
     existing = [test for test in tests_of(snapshot, path) if PurePosixPath(test).name != "conftest.py"]
-    named = [test for test in existing if _names(test, stem)]
+    names = {name.lower() for name in (f"test_{stem}.py", f"{stem}_test.py", name_for_tests(snapshot, stem))}
+    named = [test for test in existing if PurePosixPath(test).name.lower() in names]
     if named:
         return named[0]
-    others = [test for test in snapshot.files if is_test_path(test) and PurePosixPath(test).name != "conftest.py"]
-    by_name = [test for test in others if _names(test, stem)]
+    others = [test for test in snapshot.files if is_test(snapshot, test)]
+    by_name = [test for test in others if PurePosixPath(test).name.lower() in names]
     namesakes = [other for other in snapshot.files if other != path and PurePosixPath(other).stem == stem]
     if len(by_name) == 1 and not namesakes:
         return by_name[0]
     if len(existing) == 1 and len(others) == 1:
         return existing[0]
-    return _new_path(workspace, others, path, stem)
+    return _new_path(workspace, snapshot, others, path, stem)
 
 
 def choose_style_example(snapshot: Snapshot, path: str, test_path: str) -> str | None:
@@ -114,16 +115,11 @@ def choose_style_example(snapshot: Snapshot, path: str, test_path: str) -> str |
         n_tests = sum(definition.kind != "variable" for definition in snapshot.files[other].definitions)
         return len(parts) + len(folder.parts) - 2 * shared, abs(n_tests - _TESTS_ON_A_PAGE), other
 
-    return min((other for other in snapshot.files if is_test_path(other)), key=distance, default=None)
+    return min((other for other in snapshot.files if is_test(snapshot, other)), key=distance, default=None)
 
 
-def _names(test: str, stem: str) -> bool:
-    return PurePosixPath(test).stem.lower() in (f"test_{stem}".lower(), f"{stem}_test".lower())
-
-
-def _new_path(workspace: Workspace, tests: list[str], path: str, stem: str) -> str:
-    suffixed = sum(PurePosixPath(test).stem.endswith("_test") for test in tests) > len(tests) / 2
-    name = f"{stem}_test.py" if suffixed else f"test_{stem}.py"
+def _new_path(workspace: Workspace, snapshot: Snapshot, tests: list[str], path: str, stem: str) -> str:
+    name = name_for_tests(snapshot, stem)
     if not tests:
         return f"tests/{name}"
     folder = (
@@ -132,7 +128,8 @@ def _new_path(workspace: Workspace, tests: list[str], path: str, stem: str) -> s
     candidate = str(PurePosixPath(folder) / name)
     if file_exists(workspace, candidate):
         parent = PurePosixPath(path).parent.name
-        candidate = str(PurePosixPath(folder) / name.replace(stem, f"{parent}_{stem}" if parent else f"{stem}_more"))
+        longer = f"{parent}_{stem}" if parent else f"{stem}_more"
+        candidate = str(PurePosixPath(folder) / name_for_tests(snapshot, longer))
     return candidate
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall_analysis import Definition, Snapshot, callers, definitions_in, is_test_path
+from rolecall_analysis import Definition, Snapshot, callers, definitions_in, is_test
 
 _KINDS = ("function", "class")
 
@@ -23,4 +23,4 @@ def _methods(inside: tuple[Definition, ...], holder: Definition) -> list[Definit
 
 def _is_tested(snapshot: Snapshot, definition: Definition) -> bool:
     sites = callers(snapshot, definition, reach=None)
-    return any(is_test_path(site.path) for site in sites)
+    return any(is_test(snapshot, site.path) for site in sites)

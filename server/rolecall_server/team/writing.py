@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Sequence
 from functools import partial
 
-from rolecall_analysis import is_test_path
+from rolecall_analysis import is_test
 from rolecall_server.context import ContextPack, Focus, named_files, pack, pack_rules, render
 from rolecall_server.errors import DocumentUnusable
 from rolecall_server.model import ChatMessage, estimate_tokens
@@ -187,7 +187,7 @@ def _users_of(change: MessageRow, desk: Desk) -> str:
         for file in changes_of(desk.workspace, edits.files, edits.renames)
         for hunk in file.hunks
         for place in touched_by(desk.snapshot, file, hunk).callers
-        if not is_test_path(place.path) and why_private(desk.workspace, place.path) is None
+        if not is_test(desk.snapshot, place.path) and why_private(desk.workspace, place.path) is None
     )
     return "\n".join([*dict.fromkeys(users)][:MAX_USERS])
 

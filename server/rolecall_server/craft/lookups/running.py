@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, Field
 
-from rolecall_analysis import is_test_path
+from rolecall_analysis import is_test
 from rolecall_analysis.ignored import ENVIRONMENT_MARKERS, IGNORED_FOLDERS, VERSION_CONTROL
 from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS, Sources, bounded, shortened, shown_lines
 from rolecall_server.errors import CodeNotRun, NotFound
@@ -52,7 +52,7 @@ async def run_test(sources: Sources, test: TestName) -> str:
         FileRefused: it cannot be read, or is kept from models.
     """
     shown_lines(sources, test.path)
-    if not is_test_path(test.path):
+    if not is_test(sources.view.snapshot, test.path):
         raise NotFound(f"{test.path} is no test file.", "List the tests of a file first.")
     target = f"{test.path}::{test.name.replace('.', '::')}" if test.name else test.path
     run = await sources.bench.run(sources.draft, [target], ())

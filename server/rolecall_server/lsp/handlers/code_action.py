@@ -11,10 +11,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from lsprotocol import types
 
-from rolecall_analysis import is_test_path
+from rolecall_analysis import is_test
 from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.arguments import describe_needs, overlaps, symbol_at
 from rolecall_server.lsp.commands.work import brief_comment
+from rolecall_server.lsp.folders import latest_snapshot
 from rolecall_server.lsp.hunks import ShownHunk, decided_last, diagnostic_of, shown_hunks, stale_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Client, Folder, Session
@@ -37,6 +38,7 @@ async def code_action(
     except FileRefused:
         return []
     symbol = await symbol_at(session, folder, path, uri, params.range)
+    is_module = path.endswith(".py") and not is_test(await latest_snapshot(session, folder), path)
     here = [*_here(shown_hunks(session, folder), params)]
     stale = [*_here(stale_hunks(session, folder), params)]
     actions = [
@@ -47,7 +49,7 @@ async def code_action(
         *_on_everything(session, here),
         *(action for shown in here for action in _in_words(session.client, shown)),
         *_undo(session, folder, path),
-        *_requests(ls, path, params, symbol),
+        *_requests(ls, params, symbol, is_module=is_module),
     ]
     only = params.context.only
     wanted = [action for action in actions if _asked_for(action, only)]
@@ -138,9 +140,11 @@ def _undo(session: Session, folder: Folder, path: str) -> Iterator[types.CodeAct
         yield _action(session.client, types.CodeActionKind.Refactor, title, "rolecall.decision.undo", target)
 
 
-def _requests(ls: RolecallServer, path: str, params: types.CodeActionParams, symbol: str) -> Iterator[types.CodeAction]:
+def _requests(
+    ls: RolecallServer, params: types.CodeActionParams, symbol: str, *, is_module: bool
+) -> Iterator[types.CodeAction]:
     uri, client = params.text_document.uri, ls.session.client
-    if path.endswith(".py") and not is_test_path(path):
+    if is_module:
         command, target = "rolecall.tests.generate", {"uri": uri}
         if symbol:
             yield _refactor(client, f"generate tests for {symbol}", command, {**target, "symbol": symbol})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from lsprotocol import types
 
-from rolecall_analysis import Definition, is_test_path
+from rolecall_analysis import Definition, is_test
 from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.arguments import describe_needs
 from rolecall_server.lsp.folders import current_snapshot
@@ -38,10 +38,10 @@ async def code_lens(ls: RolecallServer, params: types.CodeLensParams) -> list[ty
 
 async def _untested(ls: RolecallServer, folder: Folder, path: str) -> tuple[Definition, ...]:
     """What of *path* no test calls, where tests can be written for it."""
-    if not path.endswith(".py") or is_test_path(path):
+    if not path.endswith(".py"):
         return ()
     snapshot = await current_snapshot(ls.session, folder)
-    return await asyncio.to_thread(untested_in, snapshot, path)
+    return () if is_test(snapshot, path) else await asyncio.to_thread(untested_in, snapshot, path)
 
 
 def _generating(definition: Definition, uri: str) -> types.CodeLens:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, cast
 
-from rolecall_analysis import Definition, Snapshot, import_graph, importers, is_python, is_test_path
+from rolecall_analysis import Definition, Snapshot, import_graph, importers, is_python, is_test
 from rolecall_analysis.languages import language_of
 from rolecall_server.team.documents.requirements import Fact, Understanding
 from rolecall_server.workspace import Workspace, file_exists, read_text_or_none
@@ -30,7 +30,7 @@ def understand(snapshot: Snapshot, workspace: Workspace) -> Understanding:
     *snapshot* is of all of it. The developer may add corrections, which go before the facts.
     """
     project = _project(workspace)
-    code = [path for path in snapshot.files if not is_test_path(path)]
+    code = [path for path in snapshot.files if not is_test(snapshot, path)]
     told = {
         "What it is": _what_it_is(workspace, project),
         "Languages": _languages(snapshot),
@@ -53,7 +53,7 @@ def front_pages(snapshot: Snapshot, workspace: Workspace, path: str = "") -> dic
 
     Its README, and the file that says which names the package of *path* gives away, or else the largest package.
     """
-    code = [each for each in snapshot.files if not is_test_path(each)]
+    code = [each for each in snapshot.files if not is_test(snapshot, each)]
     own = f"{_package_of(snapshot, path)}/__init__.py" if path else ""
     inits = [own] if own in snapshot.files else [*_package_files(snapshot, code)]
     readme = next((name for name in _READMES if file_exists(workspace, name)), "")
@@ -174,7 +174,7 @@ def _largest(snapshot: Snapshot, code: Sequence[str]) -> str:
 
 
 def _tests(snapshot: Snapshot, workspace: Workspace, project: Mapping[str, Any]) -> str:
-    paths = [path for path in snapshot.files if is_test_path(path)]
+    paths = [path for path in snapshot.files if is_test(snapshot, path)]
     if not paths:
         return "none were found"
     folders = Counter(str(PurePosixPath(path).parent) for path in paths)

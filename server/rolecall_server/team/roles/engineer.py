@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from rolecall_analysis import is_test_path
+from rolecall_analysis import is_test
 from rolecall_analysis.retrieval import Corpus, Query, rank
 from rolecall_server.context import Focus, named_files
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Work
@@ -71,14 +71,14 @@ def _focus(request: RunRequest, path: str, desk: Desk) -> Focus:
 def _likely_tests(brief: str, desk: Desk) -> str:
     """The test file of the code that *brief* is most likely about; empty where it has none."""
     ranked = rank(Corpus(desk.workspace.root), desk.snapshot, Query(brief, limit=_MAX_RANKED))
-    code = [one.path for one in ranked if one.path.endswith(".py") and not is_test_path(one.path)]
+    code = [one.path for one in ranked if one.path.endswith(".py") and not is_test(desk.snapshot, one.path)]
     shown = (path for file in code for path in _tests_to_show(file, desk) if path)
     return next(shown, "")
 
 
 def _tests_to_show(path: str, desk: Desk) -> tuple[str, str]:
     """The test file of the file in focus, where it has one; else one to imitate."""
-    if not path.endswith(".py") or is_test_path(path):
+    if not path.endswith(".py") or is_test(desk.snapshot, path):
         return "", ""
     chosen = choose_test_path(desk.workspace, desk.snapshot, path)
     if file_exists(desk.workspace, chosen):

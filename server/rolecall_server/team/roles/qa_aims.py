@@ -12,7 +12,7 @@ from rolecall_analysis import (
     callers,
     definitions_in,
     enclosing_definition,
-    is_test_path,
+    is_test,
 )
 from rolecall_server.craft.trial import Target
 from rolecall_server.errors import NothingToTest
@@ -58,7 +58,7 @@ class _Scene:
             return 0
         if definition.qualified_name not in self._calls:
             sites = callers(self.snapshot, definition, certain_only=True)
-            self._calls[definition.qualified_name] = sum(not is_test_path(site.path) for site in sites)
+            self._calls[definition.qualified_name] = sum(not is_test(self.snapshot, site.path) for site in sites)
         return self._calls[definition.qualified_name]
 
 

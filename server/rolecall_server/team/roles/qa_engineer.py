@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from rolecall_analysis import Snapshot, definitions_in, find_definition, is_test_path, tests_of
+from rolecall_analysis import Snapshot, definitions_in, find_definition, is_test, tests_of
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import Attempt, Work
 from rolecall_server.craft.test_text import changed_tests
@@ -95,7 +95,7 @@ def check_target(request: RunRequest, desk: Desk) -> None:
     """
     if not request.path.endswith(".py"):
         raise FileRefused(f"{request.path or 'Nothing'} is no Python file.", "Open the module you want tests for.")
-    if is_test_path(request.path):
+    if is_test(desk.snapshot, request.path):
         raise FileRefused(f"{request.path} is a test file itself.", "Open the module it tests.")
     if not read_text_file(desk.workspace, request.path).text.strip():
         raise FileRefused(f"{request.path} is empty.", "There is nothing to test in it yet.")
