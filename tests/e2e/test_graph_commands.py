@@ -188,3 +188,18 @@ def test_the_map_tells_who_imports_and_who_calls(root: Path, tmp_path: Path, chr
     assert re.search(r"Called by \(2\)\s+function\s+checkout\s+shop/cart\.py", function)
     nothing = shown_in_browser(chromium, page, "", tmp_path / "profile")
     assert "classes and functions" in nothing
+
+
+MARKUP = "[link=https:x]y[link].py"
+CLOSING = "sub[/x]"
+"""Two folders, one in the other, that together read as the end of something."""
+
+
+@pytest.mark.parametrize("arguments", ["rank . total", "graph calls .", "graph symbols .", "graph stats ."])
+def test_markup_in_names_of_files_and_folders_is_a_part_of_the_name(root: Path, arguments: str) -> None:
+    (root / CLOSING).mkdir(parents=True)
+    (root / CLOSING / MARKUP).write_text("def total(): return add()\n\ndef add(): return 1\n")
+    with in_terminal([*ROLECALL, *arguments.split()], root, environment(root.parent / "home")) as terminal:
+        assert terminal.wait_for_end() == 0
+        assert b"\x1b]8;" not in terminal.raw
+        assert MARKUP in terminal.shown or "stats" in arguments

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rich.console import Console
-
 from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c
-from rolecall_server.cli.screen import print_json_error, say, say_error
+from rolecall_server.cli.screen import Screen, print_json_error, say, say_error
 from rolecall_server.errors import RolecallError
 
 NOT_WRITTEN = 3
@@ -19,7 +17,7 @@ def exit_code_of(
 ) -> int:
     """The exit code of *command*; an error is told where its reader looks, with what to do next."""
     end_like_ctrl_c()
-    messages = Console(stderr=True, highlight=False)
+    messages = Screen(stderr=True)
     try:
         return command()
     except RolecallError as error:

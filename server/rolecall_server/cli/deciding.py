@@ -7,13 +7,21 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 
-from rich.console import Console
-
 from rolecall_server.cli.disk import write_accepted
 from rolecall_server.cli.editing import edit_in_editor
 from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import read_repository
-from rolecall_server.cli.screen import ask, ask_with_words, print_file_header, print_hunk, say, say_prose, tasks_of
+from rolecall_server.cli.screen import (
+    Screen,
+    ask,
+    ask_with_words,
+    print_file_header,
+    print_hunk,
+    say,
+    say_prose,
+    tasks_of,
+    waiting,
+)
 from rolecall_server.cli.whole_file import show_file
 from rolecall_server.errors import FileRefused, SelectionBreaks
 from rolecall_server.review.acceptance import with_needs
@@ -86,7 +94,7 @@ class Answer:
 class Deciding:
     """The answers so far; nothing of them is stored or written before the last question."""
 
-    screen: Console
+    screen: Screen
     store: Store
     workspace: Workspace
     reviewed: Reviewed
@@ -181,7 +189,7 @@ def find_lacks(store: Store, workspace: Workspace, reviewed: Reviewed, wanted: C
     if shown is None and reviewed.proposal.evidence.ran and settings.tests.run:
         texts, known_by = texts_with(reviewed, chosen, read_text), selection_print(reviewed, chosen, read_text)
         repository = Repository(workspace, snapshot, store, settings, os.environ)
-        with Console(stderr=True).status("running the tests with what you accepted"):
+        with waiting(Screen(stderr=True), "running the tests with what you accepted"):
             shown = run_until_interrupted(try_selection(repository, texts, lambda message, fraction: None))
         remember_trial(store, reviewed, chosen, known_by, shown)
     return failing(reviewed, shown)
@@ -330,7 +338,7 @@ def _accept_these(deciding: Deciding, number: int, wanted: Collection[str]) -> N
     deciding.answers.append(Answer(number, accepted, confirmed=confirmed))
 
 
-def _may_change(screen: Console, path: str, why: str) -> bool:
+def _may_change(screen: Screen, path: str, why: str) -> bool:
     return ask(screen, f"{path} is guarded: {why}. Change it?", "yn", _GUARDED_HELP) == "y"
 
 

@@ -13,10 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from rich.console import Console
-
 from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c, run_until_interrupted
-from rolecall_server.cli.screen import ask, say, say_prose
+from rolecall_server.cli.screen import Screen, ask, say, say_prose
 from rolecall_server.errors import FileRefused, RolecallError
 from rolecall_server.sandbox import (
     Confinement,
@@ -65,7 +63,7 @@ MakeEditor = Callable[[Callable[[str], None], Callable[[str], None]], Editor]
 def run_demo(arguments: argparse.Namespace, make_editor: MakeEditor) -> int:
     """Run the demo on the library in ``arguments.library``; the exit code."""
     end_like_ctrl_c()
-    screen = Console(highlight=False)
+    screen = Screen()
     asks = sys.stdin.isatty() and not arguments.yes
     with tempfile.TemporaryDirectory(prefix="rolecall-demo-") as scratch:
         try:
@@ -78,7 +76,7 @@ def run_demo(arguments: argparse.Namespace, make_editor: MakeEditor) -> int:
             return STOPPED
 
 
-async def _demo(screen: Console, scratch: Path, library: Path, make_editor: MakeEditor, asks: bool) -> int:
+async def _demo(screen: Screen, scratch: Path, library: Path, make_editor: MakeEditor, asks: bool) -> int:
     root = _unpack(library, scratch)
     environ = {**os.environ, "XDG_DATA_HOME": str(scratch / "data")}
     settings, who = _settings()
@@ -141,7 +139,7 @@ def _settings() -> tuple[dict[str, Any], str]:
     )
 
 
-async def _confinement(screen: Console, root: Path) -> tuple[Confinement, str]:
+async def _confinement(screen: Screen, root: Path) -> tuple[Confinement, str]:
     """How the library's tests are run, and the setting for it.
 
     Where this machine cannot confine them they run all the same, and the screen says so: the library is a known
@@ -169,7 +167,7 @@ def _without_repeats(show: Callable[[str], None]) -> Callable[[str], None]:
 
 
 async def _propose_and_decide(
-    screen: Console, editor: Editor, command: str, arguments: Mapping[str, Any], asks: bool
+    screen: Screen, editor: Editor, command: str, arguments: Mapping[str, Any], asks: bool
 ) -> list[str] | None:
     """Run a role, show its proposal, accept one hunk and reject another; the lines that were accepted, signed.
 
@@ -221,7 +219,7 @@ def _needs(by_id: Mapping[str, Mapping[str, Any]], hunk_id: str) -> set[str]:
     return found - {hunk_id}
 
 
-def _agreed(screen: Console, question: str, asks: bool) -> bool:
+def _agreed(screen: Screen, question: str, asks: bool) -> bool:
     return not asks or ask(screen, question, "yn", "  y  yes\n  n  no, leave it undecided") == "y"
 
 
@@ -230,7 +228,7 @@ def _texts(root: Path) -> dict[str, str]:
     return {path.relative_to(root).as_posix(): path.read_bytes().decode("utf-8") for path in files}
 
 
-def _compare(screen: Console, before: Mapping[str, str], after: Mapping[str, str], accepted: Sequence[str]) -> bool:
+def _compare(screen: Screen, before: Mapping[str, str], after: Mapping[str, str], accepted: Sequence[str]) -> bool:
     """Print how the files differ now; whether that is the accepted lines, all of them and nothing else."""
     changed: list[str] = []
     for path in sorted(after):
@@ -249,7 +247,7 @@ def _signed_lines(diff: Sequence[str]) -> list[str]:
     return [line for line in diff if line[:1] in ("+", "-")]
 
 
-async def _run_tests(screen: Console, root: Path, confinement: Confinement) -> bool:
+async def _run_tests(screen: Screen, root: Path, confinement: Confinement) -> bool:
     interpreter = find_interpreter(root, sys.executable, os.environ)
     if not isinstance(interpreter, Interpreter):
         say(screen, f"Not run: {interpreter}", "bold red")

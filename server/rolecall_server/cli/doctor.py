@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 
-from rich.console import Console
-
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import find_workspace, open_until_the_end
-from rolecall_server.cli.screen import next_step, print_json, say_prose
+from rolecall_server.cli.screen import Screen, next_step, print_json, say_prose
 from rolecall_server.errors import NoModelConfigured, StoreUnavailable
 from rolecall_server.settings import read_settings
 from rolecall_server.team.checkup import Checked, Circumstances, check_everything, must_fix
@@ -38,11 +36,11 @@ def _examine(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print_json({"ok": not must_fix(checked), "checked": [_as_json(each) for each in checked]})
     else:
-        _print(Console(highlight=False), checked)
+        _print(Screen(), checked)
     return 1 if must_fix(checked) else 0
 
 
-def _print(screen: Console, checked: tuple[Checked, ...]) -> None:
+def _print(screen: Screen, checked: tuple[Checked, ...]) -> None:
     for each in checked:
         mark, style = _MARKS[each.state]
         say_prose(screen, f"{mark:>3}  {each.name:<{_NAME_WIDTH}}{each.what}", style if each.state != "fine" else "")

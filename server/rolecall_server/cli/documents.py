@@ -9,14 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-from rich.markdown import Markdown
-
 from rolecall_analysis import Snapshot
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.reading import read_code
 from rolecall_server.cli.repository import open_repository
-from rolecall_server.cli.screen import print_json, say, say_prose
+from rolecall_server.cli.screen import Screen, print_json, say, say_prose, show_markdown
 from rolecall_server.errors import DocumentRefused, FileRefused, NotFound
 from rolecall_server.review.shelf import load_run
 from rolecall_server.store import Store
@@ -60,7 +57,7 @@ def _documents(arguments: argparse.Namespace) -> int:
     if arguments.what in (None, *chosen):
         _list(chosen, arguments)
     elif arguments.take is not None:
-        say(Console(highlight=False), _take(store, arguments.what, arguments.take))
+        say(Screen(), _take(store, arguments.what, arguments.take))
     else:
         _show(load_document(store, arguments.what), arguments)
     return 0
@@ -68,7 +65,7 @@ def _documents(arguments: argparse.Namespace) -> int:
 
 def _understanding(workspace: Workspace) -> Document:
     """What is understood of the repository without a model; it is shown, and not stored."""
-    code = read_code(workspace.root, Console(stderr=True, highlight=False))
+    code = read_code(workspace.root, Screen(stderr=True))
     return Document(id="new", author=DEVELOPER, content=understand(code.snapshot, workspace))
 
 
@@ -77,7 +74,7 @@ def _list(runs: dict[str, tuple[Document, ...]], arguments: argparse.Namespace) 
     if arguments.json:
         print_json([{"runId": run_id, **_as_json(each)} for run_id, documents in runs.items() for each in documents])
         return
-    screen = Console(highlight=False)
+    screen = Screen()
     if not runs:
         say(screen, "The team has written nothing down for this repository yet.")
     for run_id, documents in runs.items():
@@ -87,11 +84,11 @@ def _list(runs: dict[str, tuple[Document, ...]], arguments: argparse.Namespace) 
 
 
 def _show(document: Document, arguments: argparse.Namespace) -> None:
-    screen = Console()
+    screen = Screen()
     if arguments.json:
         print_json(_as_json(document))
     elif screen.is_terminal:
-        screen.print(Markdown(render(document).partition("\n---\n")[2]))
+        show_markdown(screen, render(document).partition("\n---\n")[2])
     else:
         sys.stdout.write(render(document))
 
@@ -120,7 +117,7 @@ def _check(
     store: Store, workspace: Workspace, runs: dict[str, tuple[Document, ...]], arguments: argparse.Namespace
 ) -> int:
     """Say what does not fit in the runs' documents; 1 where something does not."""
-    snapshot = read_code(workspace.root, Console(stderr=True, highlight=False)).snapshot
+    snapshot = read_code(workspace.root, Screen(stderr=True)).snapshot
     found: list[dict[str, str]] = []
     for run_id, documents in runs.items():
         proposals = load_run(store, run_id)
@@ -140,7 +137,7 @@ def _check(
     if arguments.json:
         print_json([*found])
     else:
-        screen = Console(highlight=False)
+        screen = Screen()
         for line in _told(found):
             say_prose(screen, line)
     return 1 if found else 0

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
-
-from rich.console import Console
 
 from rolecall_analysis import Definition, SelectedTests, Step, definitions_in, find_definition, select_tests
 from rolecall_analysis.flow import call_graph, edges_as_dotted
@@ -17,8 +14,8 @@ from rolecall_analysis.queries import Dependent, find_symbols, impact, import_gr
 from rolecall_server.cli import graph_text
 from rolecall_server.cli.graph_view import write_view
 from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c
-from rolecall_server.cli.reading import Code, read_code, waiting
-from rolecall_server.cli.screen import say, wide_screen
+from rolecall_server.cli.reading import Code, read_code
+from rolecall_server.cli.screen import Screen, print_json, say, waiting, wide_screen
 from rolecall_server.cli.statistics import read_statistics
 from rolecall_server.cli.unbound import print_unbound
 from rolecall_server.errors import NotFound, RolecallError
@@ -30,7 +27,7 @@ MAX_SYMBOLS = 1_000
 def run_graph(arguments: argparse.Namespace) -> int:
     """Carry out one of the `rolecall graph` commands; the exit code."""
     end_like_ctrl_c()
-    messages = Console(stderr=True, highlight=False)
+    messages = Screen(stderr=True)
     try:
         return _COMMANDS[arguments.question](arguments, messages)
     except RolecallError as error:
@@ -42,35 +39,35 @@ def run_graph(arguments: argparse.Namespace) -> int:
         return STOPPED
 
 
-def _calls(arguments: argparse.Namespace, messages: Console) -> int:
+def _calls(arguments: argparse.Namespace, messages: Screen) -> int:
     code = read_code(arguments.folder, messages)
     with waiting(messages, "following calls"):
         edges = call_graph(code.snapshot, code.snapshot.text, code.below)
     if arguments.json:
-        _print_json(edges_as_dotted(edges, code.below))
+        print_json(edges_as_dotted(edges, code.below))
     else:
         graph_text.print_calls(wide_screen(), code, edges)
     return 0
 
 
-def _imports(arguments: argparse.Namespace, messages: Console) -> int:
+def _imports(arguments: argparse.Namespace, messages: Screen) -> int:
     code = read_code(arguments.folder, messages)
     graph = import_graph(code.snapshot, code.below)
     if arguments.json:
-        _print_json({module: sorted(imported) for module, imported in sorted(graph.items())})
+        print_json({module: sorted(imported) for module, imported in sorted(graph.items())})
     else:
         graph_text.print_imports(wide_screen(), graph)
     return 0
 
 
-def _symbols(arguments: argparse.Namespace, messages: Console) -> int:
+def _symbols(arguments: argparse.Namespace, messages: Screen) -> int:
     code = read_code(arguments.folder, messages)
     if arguments.find is not None:
         found = find_symbols(code.snapshot, arguments.find, limit=MAX_SYMBOLS)
     else:
         found = tuple(d for path in sorted(code.snapshot.files) for d in definitions_in(code.snapshot, path))
     if arguments.json:
-        _print_json([_symbol_json(code, definition) for definition in found])
+        print_json([_symbol_json(code, definition) for definition in found])
     elif arguments.find is not None:
         graph_text.print_found(wide_screen(), code, found)
     else:
@@ -91,7 +88,7 @@ def _symbol_json(code: Code, definition: Definition) -> Mapping[str, Any]:
     }
 
 
-def _impact(arguments: argparse.Namespace, messages: Console) -> int:
+def _impact(arguments: argparse.Namespace, messages: Screen) -> int:
     code = read_code(arguments.folder, messages)
     changed = [_changed(code, arguments.folder, text) for text in arguments.of]
     found = impact(
@@ -99,17 +96,17 @@ def _impact(arguments: argparse.Namespace, messages: Console) -> int:
     )
     if arguments.json:
         dependents = [_dependent_json(code, dependent) for dependent in found.dependents]
-        _print_json({"dependents": dependents, "complete": found.is_complete})
+        print_json({"dependents": dependents, "complete": found.is_complete})
     else:
         graph_text.print_impact(wide_screen(), code, found)
     return 0
 
 
-def _tests(arguments: argparse.Namespace, messages: Console) -> int:
+def _tests(arguments: argparse.Namespace, messages: Screen) -> int:
     code = read_code(arguments.folder, messages)
     found = select_tests(code.snapshot, [_changed(code, arguments.folder, text) for text in arguments.of])
     if arguments.json:
-        _print_json([_selected_json(code, one) for one in found])
+        print_json([_selected_json(code, one) for one in found])
     else:
         graph_text.print_selection(wide_screen(), code, found)
     return 0
@@ -162,31 +159,27 @@ def _step_json(code: Code, step: Step) -> Mapping[str, Any]:
     }
 
 
-def _stats(arguments: argparse.Namespace, messages: Console) -> int:
+def _stats(arguments: argparse.Namespace, messages: Screen) -> int:
     statistics = read_statistics(read_code(arguments.folder, messages))
     if arguments.json:
-        _print_json(asdict(statistics))
+        print_json(asdict(statistics))
     else:
         graph_text.print_statistics(wide_screen(), statistics)
     return 0
 
 
-def _unbound(arguments: argparse.Namespace, messages: Console) -> int:
+def _unbound(arguments: argparse.Namespace, messages: Screen) -> int:
     return print_unbound(arguments.files, messages)
 
 
-def _view(arguments: argparse.Namespace, messages: Console) -> int:
+def _view(arguments: argparse.Namespace, messages: Screen) -> int:
     code = read_code(arguments.folder, messages)
     location = write_view(code, arguments.folder.resolve().name, arguments.output, arguments.calls, messages)
     say(messages, f"Wrote {location}; open it in a browser.")
     return 0
 
 
-def _print_json(value: object) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=False))
-
-
-_COMMANDS: Mapping[str, Callable[[argparse.Namespace, Console], int]] = {
+_COMMANDS: Mapping[str, Callable[[argparse.Namespace, Screen], int]] = {
     "calls": _calls,
     "imports": _imports,
     "symbols": _symbols,

@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence, Set
 from itertools import groupby
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
@@ -15,9 +14,8 @@ from rolecall_analysis import Definition, SelectedTests
 from rolecall_analysis.flow import CallEdge
 from rolecall_analysis.queries import Dependent, Impact, Symbol, symbol_tree
 from rolecall_server.cli.reading import Code
-from rolecall_server.cli.screen import say
+from rolecall_server.cli.screen import Screen, say, shown
 from rolecall_server.cli.statistics import Statistics
-from rolecall_server.review.rendering import visible
 
 MAX_ROWS = 40
 MAX_FILES = 25
@@ -25,7 +23,7 @@ MAX_SYMBOLS_OF_FILE = 15
 _STYLES = {"class": "bold cyan", "interface": "bold cyan", "function": "green", "method": "green", "variable": "dim"}
 
 
-def print_imports(screen: Console, graph: Mapping[str, Set[str]]) -> None:
+def print_imports(screen: Screen, graph: Mapping[str, Set[str]]) -> None:
     """Print the modules by how many import them, and the cycles among them."""
     importers = _importers(graph)
     n_imports = sum(len(imported) for imported in graph.values())
@@ -34,7 +32,7 @@ def print_imports(screen: Console, graph: Mapping[str, Set[str]]) -> None:
     ordered = sorted(graph, key=lambda module: (-len(importers[module]), module))
     table = _table("module", "imported by", "imports")
     for module in ordered[:MAX_ROWS]:
-        table.add_row(visible(module), f"{len(importers[module]):,}", f"{len(graph[module]):,}")
+        table.add_row(module, f"{len(importers[module]):,}", f"{len(graph[module]):,}")
     screen.print(table)
     _say_more(screen, len(ordered) - MAX_ROWS)
     for cycle in cycles[:10]:
@@ -88,7 +86,7 @@ def _finish(graph: Mapping[str, Iterable[str]], start: str, seen: set[str], fini
             path.append((onwards, iter(sorted(graph[onwards]))))
 
 
-def print_calls(screen: Console, code: Code, edges: Sequence[CallEdge]) -> None:
+def print_calls(screen: Screen, code: Code, edges: Sequence[CallEdge]) -> None:
     """Print the functions that are called most, and how the calls were found."""
     pairs: dict[tuple[str, str], dict[tuple[str, str], bool]] = {}
     for edge in edges:
@@ -104,20 +102,20 @@ def print_calls(screen: Console, code: Code, edges: Sequence[CallEdge]) -> None:
     ordered = sorted(pairs, key=lambda place: (-len(pairs[place]), place))
     for path, name in ordered[:MAX_ROWS]:
         callers = pairs[path, name].values()
-        table.add_row(visible(f"{code.shown(path)}::{name}"), f"{len(callers):,}", f"{sum(callers):,}")
+        table.add_row(f"{code.shown(path)}::{name}", f"{len(callers):,}", f"{sum(callers):,}")
     screen.print(table)
     _say_more(screen, len(ordered) - MAX_ROWS)
     rules = Counter(edge.rule for edge in edges)
     say(screen, "found by " + ", ".join(f"{rule} {count:,}" for rule, count in rules.most_common()), "dim")
 
 
-def print_outlines(screen: Console, code: Code, definitions: Sequence[Definition]) -> None:
+def print_outlines(screen: Screen, code: Code, definitions: Sequence[Definition]) -> None:
     """Print the classes and functions of each file as a tree."""
     named = [d for d in definitions if d.kind != "variable"]
     by_file = [(path, tuple(group)) for path, group in groupby(named, key=lambda d: d.path)]
     say(screen, f"{len(named):,} classes and functions in {len(by_file):,} files", "bold")
     for path, group in by_file[:MAX_FILES]:
-        tree = Tree(Text(visible(code.shown(path)), "bold"), guide_style="dim")
+        tree = Tree(shown((code.shown(path), "bold")), guide_style="dim")
         _add_symbols(tree, symbol_tree(group))
         screen.print(tree)
     _say_more(screen, len(by_file) - MAX_FILES, "files")
@@ -130,26 +128,26 @@ def _add_symbols(tree: Tree, symbols: Sequence[Symbol]) -> None:
         for symbol in children[:MAX_SYMBOLS_OF_FILE]:
             waiting.append((branch.add(_described(symbol.definition)), symbol.children))
         if len(children) > MAX_SYMBOLS_OF_FILE:
-            branch.add(Text(f"… {len(children) - MAX_SYMBOLS_OF_FILE:,} more", "dim"))
+            branch.add(shown((f"… {len(children) - MAX_SYMBOLS_OF_FILE:,} more", "dim")))
 
 
 def _described(definition: Definition) -> Text:
     line = f"  {definition.name_span.start.line + 1}"
-    return Text(visible(definition.name), _STYLES.get(definition.kind, "")).append(line, "dim")
+    return shown((definition.name, _STYLES.get(definition.kind, "")), (line, "dim"))
 
 
-def print_found(screen: Console, code: Code, found: Sequence[Definition]) -> None:
+def print_found(screen: Screen, code: Code, found: Sequence[Definition]) -> None:
     """Print what a search found, the likeliest first."""
     for definition in found[:MAX_ROWS]:
         place = f"{code.shown(definition.path)}:{definition.name_span.start.line + 1}"
-        name = Text(visible(definition.qualified_name), _STYLES.get(definition.kind, ""))
-        screen.print(name.append(f"  {definition.kind}  {visible(place)}", "dim"), soft_wrap=True)
+        name = (definition.qualified_name, _STYLES.get(definition.kind, ""))
+        screen.print(shown(name, (f"  {definition.kind}  {place}", "dim")), soft_wrap=True)
     _say_more(screen, len(found) - MAX_ROWS)
     if not found:
         say(screen, "Nothing has such a name.")
 
 
-def print_impact(screen: Console, code: Code, found: Impact) -> None:
+def print_impact(screen: Screen, code: Code, found: Impact) -> None:
     """Print what a change touches, each with the way that leads there."""
     n_certain = sum(dependent.certain for dependent in found.dependents)
     n_possible = len(found.dependents) - n_certain
@@ -162,21 +160,19 @@ def print_impact(screen: Console, code: Code, found: Impact) -> None:
         say(screen, "There is more, further away or beyond the limit (--steps, --limit).", "dim")
 
 
-def print_selection(screen: Console, code: Code, selected: Sequence[SelectedTests]) -> None:
+def print_selection(screen: Screen, code: Code, selected: Sequence[SelectedTests]) -> None:
     """Print the test files to run for a change, likeliest to fail first, each with its reason."""
     say(screen, f"{len(selected):,} test file{'s' if len(selected) != 1 else ''}, likeliest to fail first", "bold")
     for one in selected[:MAX_ROWS]:
-        row = Text(visible(code.shown(one.path)), "bold")
-        screen.print(row.append(visible(f"  {one.reason}"), "dim"), soft_wrap=True)
+        screen.print(shown((code.shown(one.path), "bold"), (f"  {one.reason}", "dim")), soft_wrap=True)
     _say_more(screen, len(selected) - MAX_ROWS)
 
 
 def _explained(code: Code, dependent: Dependent) -> Text:
     names = [_place(code, step.path, step.definition) for step in dependent.steps]
-    text = Text("certain   " if dependent.certain else "possible  ", "green" if dependent.certain else "yellow")
-    text.append(visible(names[-1]), "bold")
+    how = ("certain   ", "green") if dependent.certain else ("possible  ", "yellow")
     via = " ← ".join(reversed(names[:-1]))
-    return text.append(visible(f"  {dependent.steps[-1].rule}" + (f", by {via}" if via else "")), "dim")
+    return shown(how, (names[-1], "bold"), (f"  {dependent.steps[-1].rule}" + (f", by {via}" if via else ""), "dim"))
 
 
 def _place(code: Code, path: str, definition: Definition | None) -> str:
@@ -184,7 +180,7 @@ def _place(code: Code, path: str, definition: Definition | None) -> str:
     return f"{shown}::{definition.qualified_name}" if definition is not None else shown
 
 
-def print_statistics(screen: Console, statistics: Statistics) -> None:
+def print_statistics(screen: Screen, statistics: Statistics) -> None:
     """Print the numbers of a folder."""
     table = _table("language", "files", "lines")
     for language, n_files in statistics.files.items():
@@ -207,6 +203,6 @@ def _table(first: str, *numbers: str) -> Table:
     return table
 
 
-def _say_more(screen: Console, n_left: int, what: str = "") -> None:
+def _say_more(screen: Screen, n_left: int, what: str = "") -> None:
     if n_left > 0:
         say(screen, f"… {n_left:,} more{' ' + what if what else ''} (--json has all)", "dim")

@@ -8,13 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from rich.console import Console
-
 from rolecall_analysis.flow import call_graph
 from rolecall_analysis.modules import module_names
 from rolecall_analysis.queries import import_graph, is_test
 from rolecall_analysis.queries.callers import call_targets
-from rolecall_server.cli.reading import Code, progress_bar, waiting
+from rolecall_server.cli.reading import Code, progress_bar
+from rolecall_server.cli.screen import Screen, waiting
 from rolecall_server.cli.statistics import count_lines
 from rolecall_server.errors import FileRefused
 
@@ -32,7 +31,7 @@ _Place = tuple[str, str]
 """A path, and the qualified name of a definition in it; empty for the module itself."""
 
 
-def write_view(code: Code, title: str, output: Path, calls: Calls | None, messages: Console) -> Path:
+def write_view(code: Code, title: str, output: Path, calls: Calls | None, messages: Screen) -> Path:
     """Write the page to *output*, and say where that is.
 
     Calls are found by following *values* through the code, or the *names* alone, which is quicker; None: whichever
@@ -51,7 +50,7 @@ def write_view(code: Code, title: str, output: Path, calls: Calls | None, messag
     return output.resolve()
 
 
-def view_data(code: Code, title: str, calls: Calls, messages: Console) -> Mapping[str, Any]:
+def view_data(code: Code, title: str, calls: Calls, messages: Screen) -> Mapping[str, Any]:
     """What the page shows: files, their classes and functions by number, and flat lists of edges between them.
 
     ``imports`` has pairs of files. ``calls`` has triples (caller, callee, 1 if certain), where functions are numbered
@@ -96,7 +95,7 @@ def _imports(code: Code, numbers: Mapping[_Place, int]) -> Iterator[tuple[int, i
             yield numbers[by_name[module], ""], numbers[by_name[other], ""]
 
 
-def _calls(code: Code, numbers: Mapping[_Place, int], calls: Calls, messages: Console) -> list[tuple[int, int, int]]:
+def _calls(code: Code, numbers: Mapping[_Place, int], calls: Calls, messages: Screen) -> list[tuple[int, int, int]]:
     """Each pair of caller and callee once, certain if one of the calls is."""
     found: dict[tuple[int, int], bool] = {}
     edges = _by_values(code, messages) if calls == "values" else _by_names(code, messages)
@@ -115,14 +114,14 @@ def _number(numbers: Mapping[_Place, int], place: _Place) -> int | None:
     return numbers.get((path, name))
 
 
-def _by_values(code: Code, messages: Console) -> Iterator[tuple[_Place, _Place, bool]]:
+def _by_values(code: Code, messages: Screen) -> Iterator[tuple[_Place, _Place, bool]]:
     with waiting(messages, "following calls"):
         edges = call_graph(code.snapshot, code.snapshot.text, code.below)
     for edge in edges:
         yield (edge.caller_path, edge.caller_name), (edge.callee_path, edge.callee_name), edge.certain
 
 
-def _by_names(code: Code, messages: Console) -> Iterator[tuple[_Place, _Place, bool]]:
+def _by_names(code: Code, messages: Screen) -> Iterator[tuple[_Place, _Place, bool]]:
     with progress_bar(messages, "following calls") as report:
         for n_done, (path, facts) in enumerate(code.snapshot.files.items(), start=1):
             for call in facts.calls:

@@ -8,11 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.repository import open_repository, proposal_here, proposals_of_run
-from rolecall_server.cli.screen import print_json, proposal_json, say, say_prose
+from rolecall_server.cli.screen import Screen, print_json, proposal_json, say, say_prose
 from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.review.evidence import summarise_tests
 from rolecall_server.review.proposal import HunkState
@@ -57,7 +55,7 @@ def _list(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> 
     if arguments.json:
         print_json([_run_json(run, of_run.get(run.id, [])) for run in shown])
         return
-    screen = Console(highlight=False)
+    screen = Screen()
     if not runs:
         say(screen, f"Nobody of the team has worked in {workspace.root} yet.")
     for run in shown:
@@ -89,7 +87,7 @@ def _show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> 
         details = [_details(store, one) for one in proposals]
         print_json({**_run_json(run, list(proposals)), "messages": messages, "details": details})
         return
-    screen = Console(highlight=False)
+    screen = Screen()
     pool = load_pool(store, run.id)
     say_prose(screen, _run_line(run), _STYLES.get(run.state, "yellow"))
     if run.error:
@@ -121,7 +119,7 @@ def _print_sent(store: Store, run: RunRow, *, as_json: bool) -> None:
     if as_json:
         print_json({"run": run.id, "calls": sent_json(calls)})
     else:
-        say(Console(highlight=False), render_sent(run, calls).rstrip())
+        say(Screen(), render_sent(run, calls).rstrip())
 
 
 def _show_message(store: Store, workspace: Workspace, code: str, *, as_json: bool) -> None:
@@ -140,7 +138,7 @@ def _show_message(store: Store, workspace: Workspace, code: str, *, as_json: boo
         one = next(one for one in messages_json(pool) if one["message"] == code)
         print_json({**one, "body": body_of(message)})
         return
-    screen = Console(highlight=False)
+    screen = Screen()
     say_prose(screen, describe_message(message, pool), "bold")
     say(screen, tell([message], workspace).strip())
 
@@ -159,7 +157,7 @@ def _show_line(store: Store, workspace: Workspace, arguments: argparse.Namespace
     if arguments.json:
         print_json({"path": path, "line": line, "trace": None if trace is None else _trace_json(trace)})
         return
-    screen = Console(highlight=False)
+    screen = Screen()
     say(screen, f"{path}:{line}  {split_lines(text)[line - 1].strip()}", "bold")
     for sentence in ("No accepted hunk brought this line.",) if trace is None else describe_trace(trace):
         say_prose(screen, sentence)
@@ -187,7 +185,7 @@ def _trace_json(trace: Trace) -> dict[str, Any]:
     }
 
 
-def _print_proposal(screen: Console, store: Store, reviewed: Reviewed) -> None:
+def _print_proposal(screen: Screen, store: Store, reviewed: Reviewed) -> None:
     proposal = reviewed.proposal
     say_prose(screen, f"\n{proposal.id}: {proposal.title}", "bold")
     for line in render_evidence(proposal.evidence):

@@ -8,7 +8,6 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TextIO
 
-from rich.console import Console
 from rich.table import Table
 
 from rolecall_analysis.retrieval.corpus import Corpus
@@ -17,15 +16,14 @@ from rolecall_analysis.retrieval.ranking import Ranked, rank
 from rolecall_analysis.retrieval.serve import IndexCache, rank_request
 from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c
 from rolecall_server.cli.reading import read_code
-from rolecall_server.cli.screen import say, wide_screen
+from rolecall_server.cli.screen import Screen, print_json, say, wide_screen
 from rolecall_server.errors import BriefMissing, NotFound, RolecallError
-from rolecall_server.review.rendering import visible
 
 
 def run_rank(arguments: argparse.Namespace) -> int:
     """Carry out `rolecall rank`; the exit code."""
     end_like_ctrl_c()
-    messages = Console(stderr=True, highlight=False)
+    messages = Screen(stderr=True)
     try:
         if arguments.serve:
             return answer_lines(sys.stdin, sys.stdout)
@@ -48,7 +46,8 @@ def answer_lines(questions: Iterable[str], answers: TextIO) -> int:
     indexes = IndexCache()
     for line in questions:
         if line.strip():
-            print(json.dumps(_answer(indexes, line)), file=answers, flush=True)
+            answers.write(json.dumps(_answer(indexes, line)) + "\n")
+            answers.flush()
     return 0
 
 
@@ -62,7 +61,7 @@ def _answer(indexes: IndexCache, line: str) -> list[str] | Mapping[str, str]:
         return {"error": f"{type(error).__name__}: {error}"}
 
 
-def _ranked(arguments: argparse.Namespace, messages: Console) -> Sequence[Ranked]:
+def _ranked(arguments: argparse.Namespace, messages: Screen) -> Sequence[Ranked]:
     if arguments.folder is None or not (arguments.words or arguments.seed):
         raise BriefMissing("It is not said what to look for.", "Name a folder and some words, or a --seed file.")
     code = read_code(arguments.folder, messages)
@@ -79,7 +78,7 @@ def _print(arguments: argparse.Namespace, found: Sequence[Ranked]) -> None:
         body: list[dict[str, Any]] = [
             {"item": one.item, "score": round(one.score, 6), "reasons": one.reasons} for one in found
         ]
-        print(json.dumps(body, indent=2, ensure_ascii=False))
+        print_json(body)
         return
     screen = wide_screen()
     table = Table(box=None, pad_edge=False, show_header=False)
@@ -87,7 +86,7 @@ def _print(arguments: argparse.Namespace, found: Sequence[Ranked]) -> None:
     table.add_column(overflow="fold", style="bold")
     table.add_column(overflow="fold", style="dim")
     for number, one in enumerate(found, start=1):
-        table.add_row(str(number), visible(one.item), visible("; ".join(one.reasons)))
+        table.add_row(str(number), one.item, "; ".join(one.reasons))
     screen.print(table)
     if not found:
         say(screen, "Nothing speaks for any file.")

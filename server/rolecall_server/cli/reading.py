@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, RenderableColumn, TimeElapsedColumn
 
 from rolecall_analysis import Index, Snapshot, Workers
 from rolecall_analysis.saved import saved_path
+from rolecall_server.cli.screen import Screen, shown
 from rolecall_server.errors import FileRefused
 from rolecall_server.store import cache_path
 
@@ -46,7 +46,7 @@ class Code:
         return path.removeprefix(f"{self.below}/") if self.below else path
 
 
-def read_code(folder: Path, messages: Console) -> Code:
+def read_code(folder: Path, messages: Screen) -> Code:
     """The code in *folder*.
 
     Raises:
@@ -79,24 +79,14 @@ def package_root(folder: Path) -> tuple[Path, str]:
 
 
 @contextmanager
-def waiting(messages: Console, what: str) -> Generator[None, None, None]:
-    """Something on the screen that moves, for work that cannot say how far it is."""
-    if not messages.is_terminal:
-        yield
-        return
-    with messages.status(what):
-        yield
-
-
-@contextmanager
 def progress_bar(
-    messages: Console, what: str, patience_s: float = PATIENCE_S
+    messages: Screen, what: str, patience_s: float = PATIENCE_S
 ) -> Generator[Callable[[int, int], None], None, None]:
     """Something to tell how many files are done, and of how many; a bar appears when it takes long."""
     started_s = time.monotonic()
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (RenderableColumn(shown(what)), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     progress = Progress(*columns, console=messages, transient=True, disable=not messages.is_terminal)
-    task = progress.add_task(what)
+    task = progress.add_task("")
 
     def report(n_done: int, n_all: int) -> None:
         if time.monotonic() - started_s >= patience_s:

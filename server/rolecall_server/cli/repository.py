@@ -7,10 +7,9 @@ import atexit
 from functools import partial
 from pathlib import Path
 
-from rich.status import Status
-
 from rolecall_analysis import Index, Snapshot, Workers
 from rolecall_analysis.saved import saved_path
+from rolecall_server.cli.screen import Waiting
 from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.review.shelf import Reviewed, load_all, load_proposal, load_undecided, refresh, take_over
 from rolecall_server.store import Store, cache_path, open_store, store_path
@@ -101,12 +100,12 @@ def proposals_of_run(store: Store, workspace: Workspace, run_id: str) -> tuple[R
     return tuple(refreshed(store, workspace, reviewed.proposal.id) for reviewed in reversed(found))
 
 
-def read_repository(root: Path, status: Status | None = None) -> Snapshot:
+def read_repository(root: Path, status: Waiting | None = None) -> Snapshot:
     """Return the code graph of the folder; what is known from an earlier time is not read again."""
 
     def report(n_done: int, n_files: int) -> None:
         if status is not None:
-            status.update(f"reading the repository ({n_done:,} of {n_files:,} files)")
+            status.tell(f"reading the repository ({n_done:,} of {n_files:,} files)")
 
     workers = Workers()
     index = Index(root, saved_in=saved_path(cache_path(), root), workers=workers)

@@ -7,8 +7,6 @@ import sys
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
-
 from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
 from rolecall_server.cli.deciding import (
     Answer,
@@ -21,6 +19,7 @@ from rolecall_server.cli.deciding import (
 )
 from rolecall_server.cli.repository import open_repository, proposal_here, proposals_here, refreshed
 from rolecall_server.cli.screen import (
+    Screen,
     print_diff,
     print_json,
     print_summary,
@@ -62,7 +61,7 @@ def _list(store: Store, workspace: Workspace, *, as_json: bool) -> None:
     if as_json:
         print_json([_row(reviewed) for reviewed in waiting])
         return
-    screen = Console(highlight=False)
+    screen = Screen()
     if not waiting:
         say(screen, f"Nothing is undecided in {workspace.root}.")
         return
@@ -92,7 +91,7 @@ def _show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> 
     if arguments.json:
         print_json(proposal_json(reviewed))
         return
-    screen = Console(highlight=False)
+    screen = Screen()
     if reviewed.offered and sys.stdin.isatty():
         review_in_terminal(screen, store, workspace, reviewed)
         return
@@ -122,7 +121,7 @@ def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -
     untested = () if arguments.untested else untested
     answers = [Answer(0, () if untested else accepted)]
     answers.append(Answer(0, rejected=rejected, reason=str(arguments.reason)))
-    deciding = Deciding(Console(highlight=False), store, workspace, reviewed, answers)
+    deciding = Deciding(Screen(), store, workspace, reviewed, answers)
     if not arguments.anyway and not _settle(deciding, may_ask=not arguments.json and sys.stdin.isatty()):
         say(deciding.screen, "Nothing was written or stored.")
         return 0

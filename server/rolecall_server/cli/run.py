@@ -7,17 +7,24 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from rich.console import Console
-
 from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
 from rolecall_server.cli.deciding import carry_out_decisions
-from rolecall_server.cli.interrupts import run_until_interrupted, typed_with
+from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository, refreshed
-from rolecall_server.cli.screen import ask, next_step, print_json, proposal_json, say, say_prose
+from rolecall_server.cli.screen import (
+    Screen,
+    ask,
+    ask_line,
+    next_step,
+    print_json,
+    proposal_json,
+    say,
+    say_prose,
+    waiting,
+)
 from rolecall_server.cli.under_way import UnderWay
 from rolecall_server.cli.work import held_back, hunks_to_write, review_in_terminal, write_without_asking
 from rolecall_server.errors import NotFound, UserMustAct
@@ -58,7 +65,7 @@ def _begin(arguments: argparse.Namespace) -> _Command:
     store = open_user_store()
     workspace = find_workspace(arguments.root, file)
     settings, _ = read_settings(arguments.settings, os.environ)
-    return _Command(arguments, store, workspace, settings, Console(stderr=True, highlight=False))
+    return _Command(arguments, store, workspace, settings, Screen(stderr=True))
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class _Command:
     store: Store
     workspace: Workspace
     settings: Settings
-    messages: Console
+    messages: Screen
 
     @property
     def asks(self) -> bool:
@@ -162,7 +169,7 @@ class _Command:
         await (await find_model(self.settings.model, os.environ, store=self.store)).client.aclose()
 
     async def _repository(self) -> Repository:
-        with self.messages.status("reading the repository") as status:
+        with waiting(self.messages, "reading the repository") as status:
             snapshot = await asyncio.to_thread(read_repository, self.workspace.root, status)
         return Repository(self.workspace, snapshot, self.store, self.settings, os.environ)
 
@@ -198,10 +205,7 @@ class _Command:
 
     def _settle(self, plan: Plan, roles: Mapping[str, Role]) -> Plan:
         """The plan as the developer wants it."""
-        self.messages.print("Enter to go on, or the roles you want: ", end="")
-        said = ""
-        with suppress(EOFError):
-            said = typed_with(self.messages.input)
+        said = ask_line(self.messages, "Enter to go on, or the roles you want")
         if not said.strip():
             return plan
         chosen = plan_for(self.arguments.brief, roles, self.settings, _names(said), self.store)
@@ -220,7 +224,7 @@ class _Command:
         elif self.arguments.yes or not sys.stdin.isatty():
             write_without_asking(self.store, self.workspace, reviewed, wanted, self.arguments)
         else:
-            review_in_terminal(Console(highlight=False), self.store, self.workspace, reviewed)
+            review_in_terminal(Screen(), self.store, self.workspace, reviewed)
         return code or NOT_WRITTEN * bool(held_back(reviewed, self.arguments))
 
     def _left(self, ended: Ended) -> bool:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
-from rich.console import Console
+from rich.console import Console, JustifyMethod, OverflowMethod
+from rich.markdown import Markdown
+from rich.status import Status
+from rich.style import Style
 from rich.text import Text
 
 from rolecall_analysis import is_python, is_test_path
@@ -40,18 +45,81 @@ _NAME_A_MODEL = (
 )
 
 
-def say(screen: Console, text: str, style: str = "") -> None:
+class Screen(Console):
+    """A terminal on which every text is what it says: no markup, and nothing that the terminal would obey.
+
+    That holds for what stands in tables, trees and rules as well. Only this module makes a piece of text for a
+    terminal in any other way (`tests/server/cli/test_foreign_text.py`).
+    """
+
+    def __init__(self, **options: Any) -> None:
+        """Write to standard output where rich's *options* do not say otherwise."""
+        plainly: dict[str, Any] = {**options, "highlight": False, "markup": False, "emoji": False}
+        super().__init__(**plainly)
+
+    def render_str(
+        self,
+        text: str,
+        *,
+        style: str | Style = "",
+        justify: JustifyMethod | None = None,
+        overflow: OverflowMethod | None = None,
+        **_: object,
+    ) -> Text:
+        """Return *text* as it is; rich asks this of every string it is given."""
+        made = shown((text, style))
+        made.justify, made.overflow = justify, overflow
+        return made
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A line that moves while something takes long."""
+
+    screen: Screen
+    status: Status
+
+    def __enter__(self) -> Self:
+        """Show it."""
+        self.status.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        """Take it away."""
+        self.status.stop()
+
+    def tell(self, text: str) -> None:
+        """Show *text* from now on."""
+        self.status.update(shown(text))
+
+
+def waiting(screen: Screen, text: str) -> Waiting:
+    """Return a line with *text* that moves, for as long as the context lasts."""
+    return Waiting(screen, Status(shown(text), console=screen))
+
+
+def shown(*parts: str | tuple[str, str | Style]) -> Text:
+    """Return *parts*, some with a style, as one text for a terminal: what is written in them, and nothing obeyed."""
+    pairs = (part if isinstance(part, tuple) else (part, "") for part in parts)
+    return Text.assemble(*(("\n".join(map(visible, text.split("\n"))), style) for text, style in pairs))
+
+
+def say(screen: Screen, text: str, style: str = "") -> None:
     """Print *text* as it is: no markup, no line broken, nothing in it that a terminal would obey."""
-    screen.print(Text("\n".join(visible(line) for line in text.split("\n")), style), soft_wrap=True)
+    screen.print(shown((text, style)), soft_wrap=True)
 
 
-def say_prose(screen: Console, text: str, style: str = "") -> None:
+def say_prose(screen: Screen, text: str, style: str = "") -> None:
     """Print sentences as `say` does, but broken between words where they meet the edge of a terminal."""
-    shown = "\n".join(visible(line) for line in text.split("\n"))
-    screen.print(Text(shown, style), soft_wrap=not screen.is_terminal)
+    screen.print(shown((text, style)), soft_wrap=not screen.is_terminal)
 
 
-def say_error(messages: Console, error: RolecallError) -> None:
+def show_markdown(screen: Screen, text: str) -> None:
+    """Print a document laid out; where a link in it leads to is printed, and is no link."""
+    screen.print(Markdown(shown(text).plain, hyperlinks=False))
+
+
+def say_error(messages: Screen, error: RolecallError) -> None:
     """Print what went wrong, and what to do next on the command line."""
     say_prose(messages, f"{error.code}: {error.what}", "bold red")
     say_prose(messages, next_step(error))
@@ -62,7 +130,7 @@ def next_step(error: RolecallError) -> str:
     return _NAME_A_MODEL if isinstance(error, NoModelConfigured) else error.next_step
 
 
-def print_json(value: Mapping[str, Any] | list[Any]) -> None:
+def print_json(value: object) -> None:
     """Print *value* for programs."""
     print(json.dumps(value, indent=2))
 
@@ -90,18 +158,18 @@ def proposal_json(reviewed: Reviewed) -> dict[str, Any]:
     }
 
 
-def wide_screen() -> Console:
+def wide_screen() -> Screen:
     """Standard output for tables: as wide as the terminal, and where there is none wide enough for long names."""
-    screen = Console(highlight=False)
-    return screen if screen.is_terminal else Console(highlight=False, width=PIPE_COLUMNS)
+    screen = Screen()
+    return screen if screen.is_terminal else Screen(width=PIPE_COLUMNS)
 
 
-def print_title(screen: Console, reviewed: Reviewed) -> None:
+def print_title(screen: Screen, reviewed: Reviewed) -> None:
     """Print what a proposal is called."""
     say(screen, f"\n{reviewed.proposal.title} ({reviewed.proposal.id})", "bold")
 
 
-def print_overview(screen: Console, reviewed: Reviewed) -> None:
+def print_overview(screen: Screen, reviewed: Reviewed) -> None:
     """Print the hunks of each file by the tasks they serve, and each test in one line."""
     for change in reviewed.proposal.files:
         path = change.renamed_to or change.path
@@ -120,7 +188,7 @@ def tasks_of(hunk: Hunk) -> tuple[str, ...]:
     return tuple(served for served in hunk.serves if served.startswith("T"))
 
 
-def print_summary(screen: Console, reviewed: Reviewed) -> None:
+def print_summary(screen: Screen, reviewed: Reviewed) -> None:
     """Print what was found, what was checked and what was not, the model's words, and where the proposal lies."""
     proposal = reviewed.proposal
     for line in render_evidence(proposal.evidence):
@@ -133,7 +201,7 @@ def print_summary(screen: Console, reviewed: Reviewed) -> None:
     say_prose(screen, f"\n{lies}", "dim")
 
 
-def print_diff(screen: Console, reviewed: Reviewed) -> None:
+def print_diff(screen: Screen, reviewed: Reviewed) -> None:
     """Print every hunk as one coloured diff, with the state of those that are not simply on offer."""
     for change in reviewed.proposal.files:
         print_file_header(screen, change)
@@ -142,12 +210,12 @@ def print_diff(screen: Console, reviewed: Reviewed) -> None:
     screen.print()
 
 
-def print_file_header(screen: Console, change: FileChange) -> None:
+def print_file_header(screen: Screen, change: FileChange) -> None:
     """Print the lines that begin a file in a diff."""
     say(screen, "\n" + "\n".join(file_header(change)), "bold")
 
 
-def print_hunk(screen: Console, reviewed: Reviewed, change: FileChange, hunk: Hunk) -> None:
+def print_hunk(screen: Screen, reviewed: Reviewed, change: FileChange, hunk: Hunk) -> None:
     """Print one hunk as a coloured unified diff; above it what a reader should know before."""
     for line in (*_warnings(change, hunk), *failures_at(reviewed.proposal, change, hunk)):
         say_prose(screen, line, "bold red")
@@ -182,7 +250,7 @@ def _evidence_style(evidence: Evidence, line: str) -> str:
     return "green" if evidence.is_tested and evidence.ran else "yellow"
 
 
-def ask(screen: Console, question: str, letters: str, explanation: str, at_end: str = "") -> str:
+def ask(screen: Screen, question: str, letters: str, explanation: str, at_end: str = "") -> str:
     """The letter the developer answers with, one of *letters*; *at_end*, else the last, where the input ends.
 
     Whole words are understood as well; anything else is answered with *explanation*, and asked again.
@@ -191,7 +259,7 @@ def ask(screen: Console, question: str, letters: str, explanation: str, at_end: 
 
 
 def ask_with_words(
-    screen: Console, question: str, answers: Mapping[str, str], explanation: str, at_end: str
+    screen: Screen, question: str, answers: Mapping[str, str], explanation: str, at_end: str
 ) -> tuple[str, str]:
     """The letter the developer answers with, one of *answers*, and what was written after it.
 
@@ -212,7 +280,17 @@ def ask_with_words(
         say(screen, explanation, "magenta")
 
 
-def say_question(screen: Console, question: str, answers: Mapping[str, str]) -> None:
+def say_question(screen: Screen, question: str, answers: Mapping[str, str]) -> None:
     """Print *question* and the letters that answer it, with room for the answer on the same line."""
-    prompt = Text.assemble((visible(question), "bold"), " ", (f"[{','.join(answers)},?]", "magenta"))
+    prompt = shown((question, "bold"), " ", (f"[{','.join(answers)},?]", "magenta"))
     screen.print(prompt, end=" ", soft_wrap=not screen.is_terminal)
+
+
+def ask_line(screen: Screen, question: str) -> str:
+    """Return what the developer types in answer to *question*; empty where the input ends."""
+    screen.print(shown((question, "bold"), ": "), end="", soft_wrap=not screen.is_terminal)
+    try:
+        return typed_with(screen.input)
+    except EOFError:
+        screen.print()
+        return ""

@@ -5,19 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from rich.console import Console
-
 from rolecall_analysis import is_python
 from rolecall_analysis.text import decode
 from rolecall_analysis.unbound import UnboundRead, unbound_reads
 from rolecall_server.cli.reading import read_code
-from rolecall_server.cli.screen import say
-from rolecall_server.review.rendering import visible
+from rolecall_server.cli.screen import Screen, say
 
 
-def print_unbound(paths: Sequence[Path], messages: Console) -> int:
+def print_unbound(paths: Sequence[Path], messages: Screen) -> int:
     """Print the suspicious reads in files, and in folders with all that is in them; 1 if something was not read."""
-    code = 0
+    code, screen = 0, Screen()
     for path in (file for given in paths for file in _files_in(given, messages)):
         try:
             text, _ = decode(path.read_bytes())
@@ -26,11 +23,11 @@ def print_unbound(paths: Sequence[Path], messages: Console) -> int:
             code = 1
             continue
         for read in unbound_reads(str(path), text):
-            print(visible(f"{path}:{_sentence(read)}"))
+            say(screen, f"{path}:{_sentence(read)}")
     return code
 
 
-def _files_in(given: Path, messages: Console) -> Iterator[Path]:
+def _files_in(given: Path, messages: Screen) -> Iterator[Path]:
     if not given.is_dir():
         yield given
         return

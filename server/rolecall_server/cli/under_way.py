@@ -10,13 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from types import TracebackType
 
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 from rich.live import Live
 from rich.table import Table
-from rich.text import Text
 
-from rolecall_server.cli.screen import say_prose, say_question
-from rolecall_server.review.rendering import visible
+from rolecall_server.cli.screen import Screen, say_prose, say_question, shown
 from rolecall_server.store import Store
 from rolecall_server.store.usage import used_by
 from rolecall_server.team.documents import Question
@@ -38,7 +36,7 @@ class _Begun:
 class UnderWay:
     """What goes on in a run; entered, it stands below whatever else is printed, if the screen is a terminal."""
 
-    screen: Console
+    screen: Screen
     store: Store
     run_id: str
     question_s: float
@@ -110,7 +108,7 @@ class UnderWay:
         for number, option in enumerate(question.options, start=1):
             mark = "  (recommended)" if option == question.recommended else ""
             say_prose(self.screen, f"  {number}. {option}{mark}")
-        self.screen.print("A number, words of your own, or Enter: ", end="")
+        self.screen.print(shown("A number, words of your own, or Enter: "), end="")
         typed = await typed_line(self.question_s)
         if typed is None:
             return None
@@ -147,11 +145,11 @@ class UnderWay:
         for each in begun:
             n_calls, tokens = used_by(self.store, self.run_id, each.step.key)
             figures = (_time(each), _count(n_calls, "call"), f"{tokens:,} tokens")
-            table.add_row(Text(each.step.label, "bold"), Text(visible(each.doing)), *figures)
-        return table if begun else Text(visible(self._doing))
+            table.add_row(shown((each.step.label, "bold")), each.doing, *figures)
+        return table if begun else shown(self._doing)
 
 
-async def how_much_more(screen: Console, what: str) -> float:
+async def how_much_more(screen: Screen, what: str) -> float:
     """Return how many budgets more the developer at the terminal allows; 0 stops the run."""
     say_prose(screen, what, "yellow")
     say_prose(screen, _HOW_MUCH, "dim")

@@ -6,12 +6,10 @@ import argparse
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-from rich.console import Console
-
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.disk import take_back
 from rolecall_server.cli.repository import open_repository, proposal_here, proposals_of_run
-from rolecall_server.cli.screen import print_json, say_prose
+from rolecall_server.cli.screen import Screen, print_json, say_prose
 from rolecall_server.errors import HunkStale, NotFound
 from rolecall_server.review.acceptance import needed_by, plan_edit
 from rolecall_server.review.anchor import Stale, locate, path_now
@@ -42,11 +40,11 @@ class Undoing:
 
 def run_undo(arguments: argparse.Namespace) -> int:
     """Carry out `rolecall undo`; the exit code."""
-    screen = Console(highlight=False)
+    screen = Screen()
     return exit_code_of(lambda: _undo(arguments, screen), as_json=arguments.json, cancelled="Cancelled.")
 
 
-def _undo(arguments: argparse.Namespace, screen: Console) -> int:
+def _undo(arguments: argparse.Namespace, screen: Screen) -> int:
     store, workspace = open_repository(arguments)
     what = arguments.what
     proposal_id, _, hunk_id = what.partition("/")
@@ -69,7 +67,7 @@ def _undo(arguments: argparse.Namespace, screen: Console) -> int:
     return 1 if refused or not written else 0
 
 
-def _tell(screen: Console, arguments: argparse.Namespace, lines: Sequence[str], value: dict[str, object]) -> None:
+def _tell(screen: Screen, arguments: argparse.Namespace, lines: Sequence[str], value: dict[str, object]) -> None:
     if arguments.json:
         print_json(value)
         return

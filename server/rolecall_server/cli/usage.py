@@ -6,13 +6,11 @@ import argparse
 from collections.abc import Sequence
 
 from rich.table import Table
-from rich.text import Text
 
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.repository import find_workspace, open_user_store
 from rolecall_server.cli.screen import print_json, say, wide_screen
 from rolecall_server.errors import UserMustAct
-from rolecall_server.review.rendering import visible
 from rolecall_server.store.usage import DAY_S, GROUPINGS, NANOS, Grouping, Usage, today_s, usage
 from rolecall_server.team.prices import show_money
 from rolecall_server.team.request import title_of
@@ -73,7 +71,7 @@ def _print(by: Sequence[Grouping], rows: Sequence[Usage], total: Usage) -> None:
         table.add_column(name, justify="right")
     for row in rows:
         named = (title_of(value) if key == "role" else value for key, value in zip(by, row.group, strict=True))
-        table.add_row(*(Text(visible(name)) for name in named), *_figures(row, has_money=has_money))
+        table.add_row(*named, *_figures(row, has_money=has_money))
     if by:
         table.add_section()
         table.add_row("all", *[""] * (len(by) - 1), *_figures(total, has_money=has_money), style="bold")

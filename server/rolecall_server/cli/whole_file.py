@@ -8,10 +8,8 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path, PurePath
 
-from rich.console import Console
-
 from rolecall_analysis.programs import find_program
-from rolecall_server.cli.screen import say
+from rolecall_server.cli.screen import Screen, say
 from rolecall_server.review.anchor import Stale, locate, path_now
 from rolecall_server.review.proposal import FileChange, Hunk
 from rolecall_server.review.rendering import visible
@@ -23,7 +21,7 @@ _ROWS_ABOVE = 10
 """So much of what stands above the hunk is on the first screen."""
 
 
-def show_file(screen: Console, workspace: Workspace, reviewed: Reviewed, change: FileChange, hunk: Hunk) -> None:
+def show_file(screen: Screen, workspace: Workspace, reviewed: Reviewed, change: FileChange, hunk: Hunk) -> None:
     """Print the file of *change* as it is now with *hunk* in its place; through the pager where it is long."""
     rows = list(_rows(workspace, reviewed, change, hunk))
     if not screen.is_terminal or len(rows) + _ROWS_FOR_THE_QUESTION <= screen.height:
@@ -48,7 +46,7 @@ def _pager(row: int, root: Path) -> list[str]:
     return [found, *options, "-R", f"+{row}"] if PurePath(name).name == "less" else [found, *options]
 
 
-def _print(screen: Console, rows: list[tuple[str, str]]) -> None:
+def _print(screen: Screen, rows: list[tuple[str, str]]) -> None:
     for row, style in rows:
         say(screen, row, style)
 

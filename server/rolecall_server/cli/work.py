@@ -10,9 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
-from rich.status import Status
-
 from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
 from rolecall_server.cli.deciding import (
     Deciding,
@@ -25,6 +22,8 @@ from rolecall_server.cli.deciding import (
 from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository
 from rolecall_server.cli.screen import (
+    Screen,
+    Waiting,
     next_step,
     print_diff,
     print_json,
@@ -34,6 +33,7 @@ from rolecall_server.cli.screen import (
     proposal_json,
     say,
     say_prose,
+    waiting,
 )
 from rolecall_server.cli.under_way import how_much_more
 from rolecall_server.errors import NoModelConfigured
@@ -55,11 +55,11 @@ from rolecall_server.workspace import Workspace, relative_path, resolve
 
 def work(arguments: argparse.Namespace) -> int:
     """Carry out `rolecall tests` or `rolecall implement`; the exit code."""
-    messages = Console(stderr=True, highlight=False)
+    messages = Screen(stderr=True)
     return exit_code_of(lambda: _work(arguments, messages), as_json=arguments.json)
 
 
-def _work(arguments: argparse.Namespace, messages: Console) -> int:
+def _work(arguments: argparse.Namespace, messages: Screen) -> int:
     store = open_user_store()
     workspace, request = _request(arguments)
     settings, _ = read_settings(arguments.settings, os.environ)
@@ -77,7 +77,7 @@ def _work(arguments: argparse.Namespace, messages: Console) -> int:
     elif arguments.yes or not sys.stdin.isatty():
         write_without_asking(store, workspace, reviewed, wanted, arguments)
     else:
-        review_in_terminal(Console(highlight=False), store, workspace, reviewed)
+        review_in_terminal(Screen(), store, workspace, reviewed)
     return 1 if finished.error is not None else NOT_WRITTEN * bool(held_back(reviewed, arguments))
 
 
@@ -124,13 +124,13 @@ def _request(arguments: argparse.Namespace) -> tuple[Workspace, RunRequest]:
 
 
 async def _run(
-    store: Store, workspace: Workspace, request: RunRequest, settings: Settings, messages: Console, *, asks: bool
+    store: Store, workspace: Workspace, request: RunRequest, settings: Settings, messages: Screen, *, asks: bool
 ) -> Finished:
     client = await whom_to_ask(request, settings, os.environ, store=store)
     how = "without a model" if isinstance(client, NoModelConfigured) else f"with {client.label}"
     try:
         say(messages, f"{TITLES[request.role]} in {workspace.root}, {how}")
-        with messages.status("reading the repository") as status:
+        with waiting(messages, "reading the repository") as status:
             snapshot = await asyncio.to_thread(read_repository, workspace.root, status)
             for sentence in describe_broken(snapshot, request.path):
                 say_prose(messages, f"{sentence}; the {TITLES[request.role]} gets it as it is.", "yellow")
@@ -147,23 +147,23 @@ async def _run(
             await client.aclose()
 
 
-async def _ask_for_more(messages: Console, status: Status, what: str) -> float:
+async def _ask_for_more(messages: Screen, status: Waiting, what: str) -> float:
     """Return how many budgets more the developer at the terminal allows."""
-    status.stop()
+    status.status.stop()
     try:
         return await how_much_more(messages, what)
     finally:
-        status.start()
+        status.status.start()
 
 
-def report_on(status: Status) -> Callable[[str, float | None], None]:
+def report_on(status: Waiting) -> Callable[[str, float | None], None]:
     def report(message: str, fraction: float | None) -> None:
-        status.update(message if fraction is None else f"{message} ({fraction:.0%})")
+        status.tell(message if fraction is None else f"{message} ({fraction:.0%})")
 
     return report
 
 
-def review_in_terminal(screen: Console, store: Store, workspace: Workspace, reviewed: Reviewed) -> None:
+def review_in_terminal(screen: Screen, store: Store, workspace: Workspace, reviewed: Reviewed) -> None:
     """Show a proposal, ask about each hunk on offer, write what was accepted, and say what was done.
 
     Raises:
@@ -186,7 +186,7 @@ def write_without_asking(
     store: Store, workspace: Workspace, reviewed: Reviewed, wanted: tuple[str, ...], arguments: argparse.Namespace
 ) -> None:
     """Show a proposal, write the hunks *wanted*, and say what was done and what was not."""
-    screen = Console(highlight=False)
+    screen = Screen()
     print_title(screen, reviewed)
     print_diff(screen, reviewed)
     print_summary(screen, reviewed)
@@ -210,7 +210,7 @@ def say_held_back(paths: Sequence[str]) -> str:
 
 
 def say_what_was_done(
-    screen: Console, store: Store, workspace: Workspace, proposal_id: str, written: tuple[str, ...]
+    screen: Screen, store: Store, workspace: Workspace, proposal_id: str, written: tuple[str, ...]
 ) -> None:
     """Print which files were changed, and which hunks are left."""
     gone = [path for path in written if not (workspace.root / path).exists()]

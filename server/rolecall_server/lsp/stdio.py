@@ -22,6 +22,7 @@ from rolecall_server.lsp.registration import register
 from rolecall_server.lsp.runs import stop_runs
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Patience, Session
+from rolecall_server.review.rendering import visible
 from rolecall_server.sandbox import remove_abandoned_shadows, remove_unused_copies
 from rolecall_server.store import cache_path, open_store, store_path
 from rolecall_server.team.abandoned import mark_interrupted_runs
@@ -46,7 +47,7 @@ def serve(patience: Patience | None = None) -> int:
         store = open_store(store_path())
         mark_interrupted_runs(store)
     except RolecallError as error:
-        print(f"rolecall: {error}", file=sys.stderr)
+        sys.stderr.write(visible(f"rolecall: {error}") + "\n")
         return 2
     server = RolecallServer(Session(store, Workers(), cache_path(), patience=patience or Patience()))
     register(server)
@@ -55,7 +56,7 @@ def serve(patience: Patience | None = None) -> int:
     try:
         asyncio.run(_converse(server))
     except FrameError as error:
-        print(f"rolecall: {error}", file=sys.stderr)
+        sys.stderr.write(visible(f"rolecall: {error}") + "\n")
         server.rolecall_protocol.exit_code = 2
     except (BrokenPipeError, KeyboardInterrupt):
         pass

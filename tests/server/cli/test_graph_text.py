@@ -7,10 +7,10 @@ from pathlib import Path
 
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console
 
 from rolecall_server.cli.graph_text import MAX_ROWS, import_cycles, print_imports, print_statistics
 from rolecall_server.cli.reading import package_root, progress_bar, read_code
+from rolecall_server.cli.screen import Screen
 from rolecall_server.cli.statistics import read_statistics
 
 modules = st.sampled_from("abcdefg")
@@ -29,9 +29,9 @@ def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
     return found
 
 
-def screen() -> tuple[Console, io.StringIO]:
+def screen() -> tuple[Screen, io.StringIO]:
     shown = io.StringIO()
-    return Console(file=shown, width=100, highlight=False), shown
+    return Screen(file=shown, width=100), shown
 
 
 @given(graphs)
@@ -60,7 +60,7 @@ def test_numbers_are_counted_by_language_and_kind(tmp_path: Path) -> None:
     (tmp_path / "a.py").write_text("import b\n\nclass A:\n    def m(self):\n        b.f()")
     (tmp_path / "b.py").write_text("def f(: ...\n")
     console, shown = screen()
-    statistics = read_statistics(read_code(tmp_path, Console(quiet=True)))
+    statistics = read_statistics(read_code(tmp_path, Screen(quiet=True)))
     print_statistics(console, statistics)
     assert statistics.files["python"] == 2
     assert statistics.lines["python"] == 6
@@ -80,7 +80,7 @@ def test_a_package_is_read_from_the_folder_it_is_imported_from(tmp_path: Path) -
 def test_a_bar_appears_in_a_terminal_when_work_takes_long_and_never_elsewhere() -> None:
     for is_terminal, patience_s, is_shown in ((True, 0.0, True), (True, 60.0, False), (False, 0.0, False)):
         shown = io.StringIO()
-        console = Console(file=shown, force_terminal=is_terminal, width=100)
+        console = Screen(file=shown, force_terminal=is_terminal, width=100)
         with progress_bar(console, "reading", patience_s) as report:
             report(1, 2)
         assert ("reading" in shown.getvalue()) == is_shown

@@ -8,14 +8,14 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from rich.console import Console
 
 from rolecall_server.cli.graph_view import Calls, render_page, view_data, write_view
 from rolecall_server.cli.reading import read_code
+from rolecall_server.cli.screen import Screen
 from rolecall_server.errors import FileRefused
 
 HOSTILE = "</script><script>alert(1)</script>\u2028<!--<script>{data}"
-quiet = Console(stderr=True, quiet=True)
+quiet = Screen(stderr=True, quiet=True)
 
 
 class Scripts(HTMLParser):
