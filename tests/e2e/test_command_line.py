@@ -236,6 +236,33 @@ def test_programs_are_told_what_was_not_run_and_so_not_written(root: Path) -> No
     assert said["evidence"][0] == "Tests not run: rolecall.tests.run is off."
 
 
+def test_where_a_conftest_is_broken_the_tests_that_can_run_are_run_and_what_is_left_out_is_said(root: Path) -> None:
+    (root / "tests/web").mkdir()
+    (root / "tests/web/conftest.py").write_text("import nonexistent\n")
+    (root / "tests/web/test_page.py").write_text("def test_page():\n    assert True\n")
+    ended = rolecall(root, SOLD, "implement", "Sum.", "--yes", "--json")
+    said = json.loads(ended.stdout)
+    assert (ended.returncode, said["untested"]) == (0, []), ended.stderr
+    assert said["evidence"][0].startswith(
+        "The tests in tests/web were not run: tests/web/conftest.py raises "
+        "ModuleNotFoundError: No module named 'nonexistent'. Install nonexistent into "
+    )
+    assert said["written"] == ["shop/price.py"]
+
+
+def test_where_all_tests_that_reach_a_change_are_left_out_it_is_not_written_though_others_ran(root: Path) -> None:
+    (root / "tests/web").mkdir()
+    (root / "tests/web/conftest.py").write_text("import nonexistent\n")
+    (root / TEST_FILE).rename(root / "tests/web/test_price.py")
+    (root / "tests/test_other.py").write_text("def test_other():\n    assert True\n")
+    ended = rolecall(root, SOLD, "implement", "Sum.", "--yes", "--json")
+    said = json.loads(ended.stdout)
+    assert (ended.returncode, said["untested"]) == (NOT_WRITTEN, ["shop/price.py"]), ended.stderr
+    assert said["evidence"][0].startswith(
+        "Tests not run: none of those that reach the change: tests/web/conftest.py raises ModuleNotFoundError"
+    )
+
+
 def test_a_change_of_documentation_is_written_though_no_test_ran(root: Path) -> None:
     words = block("README.md", "", "# A shop\n")
     ended = rolecall(root, words, "implement", "Say what it is.", "--set", "tests.run=false", "--yes")

@@ -245,7 +245,9 @@ def evidence(
     return replace(
         without_run,
         ran=after.status == "ran",
-        reason=after.reason,
+        reason=after.reason or _why_none_that_concerns(after),
+        partly=tuple(map(str, after.without)) if _is_partly(after) else (),
+        is_beside=after.is_beside,
         before=_tally(before) if isinstance(before, TestRun) and before.status == "ran" else None,
         after=_tally(after),
         failures=tuple(Failure(bad.test_id, bad.message, bad.test_id in known) for bad in bad_outcomes(after)),
@@ -256,6 +258,18 @@ def evidence(
         collected=after.collected,
         mended=_mended(before, after),
     )
+
+
+def _is_partly(after: TestRun) -> bool:
+    """Return whether tests that may concern the change ran, though not all, or not with all that they ask for."""
+    return after.has_run_any and not after.is_beside
+
+
+def _why_none_that_concerns(after: TestRun) -> str:
+    why = " ".join(gap.reason for gap in after.without)
+    if not why or _is_partly(after):
+        return ""
+    return f"none of those that reach the change: {why}" if after.is_beside else why
 
 
 def _mended(before: TestRun | NotRun | None, after: TestRun) -> tuple[str, ...]:

@@ -171,6 +171,10 @@ class Evidence:
     """Why they did not."""
     not_run: tuple[str, ...] = ()
     """What of the tests was not run, or what they ran without, and why: each as it follows the words ``not run:``."""
+    partly: tuple[str, ...] = ()
+    """What of the repository's kept some tests from running, or is left out so that they could, and the next step."""
+    is_beside: bool = False
+    """Whether none of the tests that reach the change could be run, only others."""
     before: Tally | None = None
     """The same tests on the text as it was; ``None`` where there were none."""
     after: Tally | None = None
@@ -215,15 +219,16 @@ class Evidence:
 
     @property
     def is_tested(self) -> bool:
-        """Whether a test ran with the proposal applied, however it ended."""
-        return self.after is not None and self.after.passed + self.after.failed + self.after.expected > (
-            self.after.broken
-        )
+        """Whether a test that may concern the proposal ran with it applied, however it ended."""
+        if self.after is None or self.is_beside:
+            return False
+        return self.after.passed + self.after.failed + self.after.expected > self.after.broken
 
     @property
     def unrun(self) -> tuple[str, ...]:
         """What of the tests was not run, and why: what a reader should know before all else."""
-        beside = tuple(f"not run: {what.rstrip('.')}" for what in (*self._for_want_of_time, *self.not_run))
+        late = tuple(f"not run: {what.rstrip('.')}" for what in (*self._for_want_of_time, *self.not_run))
+        beside = (*(what.rstrip(".") for what in self.partly), *late)
         if self.is_tested and self.ran:
             return beside
         why = self.reason or self._why_nothing_ran()

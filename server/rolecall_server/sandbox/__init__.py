@@ -10,7 +10,7 @@ from rolecall_server.sandbox.opening import remove_abandoned_shadows, shadow_wor
 from rolecall_server.sandbox.process import ProcessEnd
 from rolecall_server.sandbox.pytest_run import run_tests
 from rolecall_server.sandbox.repetition import Repetition, run_repeatedly
-from rolecall_server.sandbox.results import FileCoverage, NotRun, Suite, TestOutcome, TestRun
+from rolecall_server.sandbox.results import FileCoverage, Gap, NotRun, Suite, TestOutcome, TestRun
 from rolecall_server.sandbox.runners import is_test_file, run_targets, runs_tests
 from rolecall_server.sandbox.shadow import Shadow
 from rolecall_server.sandbox.snippet import run_snippet
@@ -19,6 +19,7 @@ __all__ = [
     "Confinement",
     "ConfinementReport",
     "FileCoverage",
+    "Gap",
     "Interpreter",
     "Mutant",
     "MutationRun",

@@ -26,6 +26,21 @@ _CLIMB = re.compile(r"(?:\.\./){2,}[^\s:'\",)]+")
 
 
 @dataclass(frozen=True)
+class Fault:
+    """Something of the repository's, beside its tests, that keeps pytest or a folder of tests from beginning."""
+
+    message: str
+    conftest: str = ""
+    """The ``conftest.py`` at fault, relative to the workspace."""
+    installed: str = ""
+    """The name of the installed plug-in at fault."""
+    named: str = ""
+    """The plug-in at fault that a ``-p`` names."""
+    addopts: tuple[str, ...] = ()
+    """The arguments that the repository's configuration adds."""
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything that was told of one session, complete or not."""
 
@@ -43,6 +58,7 @@ class Report:
     """How many tests the repository's own collection has, where that was asked."""
     uncollected: tuple[str, ...] = ()
     """Files that were asked for and that it leaves out."""
+    faults: tuple[Fault, ...] = ()
 
     @property
     def says_nothing(self) -> bool:
@@ -57,6 +73,7 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
     unmeasured: list[str] = []
     foreign: list[str] = []
     uncollected: tuple[str, ...] = ()
+    faults: list[Fault] = []
     collected = 0
     running = ""
     exit_code: int | None = None
@@ -76,12 +93,22 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
                     foreign.extend(map(str, record["modules"]))
                 case "collected":
                     collected, uncollected = int(record["tests"]), tuple(map(str, record["left_out"]))
+                case "fault":
+                    faults.append(_fault(record, neutral))
                 case "end":
                     exit_code, running = int(record["exit_code"]), ""
                 case _:
                     pass
     return Report(
-        _merge(phases), running, exit_code, coverage, tuple(unmeasured), tuple(foreign), collected, uncollected
+        _merge(phases),
+        running,
+        exit_code,
+        coverage,
+        tuple(unmeasured),
+        tuple(foreign),
+        collected,
+        uncollected,
+        tuple(faults),
     )
 
 
@@ -157,6 +184,16 @@ def _phase(record: dict[str, Any], neutral: Callable[[str], str]) -> Iterator[Te
             message=neutral(record["message"]),
             detail=neutral(record["detail"]),
         )
+
+
+def _fault(record: dict[str, Any], neutral: Callable[[str], str]) -> Fault:
+    return Fault(
+        neutral(record["message"]),
+        neutral(record["conftest"]),
+        str(record.get("installed", "")),
+        str(record.get("named", "")),
+        tuple(map(str, record.get("addopts", ()))),
+    )
 
 
 def _outcome(report: dict[str, Any]) -> Outcome:

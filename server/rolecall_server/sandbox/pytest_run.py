@@ -20,7 +20,8 @@ from rolecall_server.sandbox.pytest_command import (
     unittest_command,
     what_python_reads,
 )
-from rolecall_server.sandbox.pytest_report import Report, path_neutraliser, read_report
+from rolecall_server.sandbox.pytest_faults import Without, and_without
+from rolecall_server.sandbox.pytest_report import Fault, Report, path_neutraliser, read_report
 from rolecall_server.sandbox.python_framework import Framework, choose_framework
 from rolecall_server.sandbox.results import NotRun, RunStatus, Suite, TestOutcome, TestRun
 from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
@@ -36,6 +37,8 @@ TOO_MUCH = {
 }
 _PART_FOR_TESTS = 0.9
 """Of the time a run has; what is left is for the last test, and for what the tests leave behind."""
+_MOST_FAULTS = 8
+"""So many times pytest is started anew without what kept it from beginning."""
 _INTERRUPTED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS = 2, 3, 4, 5
 
 
@@ -87,31 +90,57 @@ async def run_tests(
 
 async def _run(task: _Task) -> TestRun:
     run = await _run_with_flags(task)
-    if (
-        task.suite is None
-        or not task.suite.first
-        or run.status == "ran"
-        or any("::" in o.test_id for o in run.outcomes)
-    ):
+    if task.suite is None or not task.suite.first or run.status == "ran" or run.has_run_any:
         return run
     named = await _run_with_flags(replace(task, suite=None, targets=task.suite.first))
     return replace(named, reason=f"{named.reason} The rest of the suite: {run.reason}".strip())
 
 
 async def _run_with_flags(task: _Task) -> TestRun:
+    """Return the run of the parts that can run: what keeps pytest from beginning is left out, and said."""
     flags = steering_flags(task.capabilities) if task.framework == "pytest" else []
-    run = await _run_once(task, flags)
-    if run.status == "not run" and any(flag in run.reason for flag in flags):
-        # The repository switches off a plugin that is installed, so that plugin's options do not exist.
-        run = await _run_once(task, [flag for flag in flags if flag not in run.reason])
-    return run
+    without = Without()
+    run, faults = await _run_once(task, flags, without)
+    for _ in range(_MOST_FAULTS):
+        more = and_without(without, faults, task.shadow, task.interpreter)
+        rest = _rest(task, more)
+        if more == without or rest is None or run.has_run_any:
+            return _told(task, run, more)
+        again, faults = await _run_once(rest, flags, more)
+        if again.status == "no tests" and more.conftests != without.conftests:
+            return _told(task, run, more)
+        run, without = _with_broken(again, run), more
+    return _told(task, run, without)
 
 
-async def _run_once(task: _Task, flags: Sequence[str]) -> TestRun:
+def _rest(task: _Task, without: Without) -> _Task | None:
+    """Return *task* as far as it can be run; ``None`` where nothing of it is left."""
+    targets = tuple(target for target in task.targets if not without.holds(target))
+    first = tuple(target for target in task.suite.first if not without.holds(target)) if task.suite else ()
+    suite = replace(task.suite, first=first) if task.suite else None
+    return None if task.targets and not targets else replace(task, targets=targets, suite=suite)
+
+
+def _told(task: _Task, run: TestRun, without: Without) -> TestRun:
+    """Return *run* with what it was run without."""
+    first = task.suite.first if task.suite else ()
+    is_beside = bool(first) and all(map(without.holds, first))
+    return replace(run, without=without.gaps, is_beside=is_beside)
+
+
+def _with_broken(run: TestRun, broken: TestRun) -> TestRun:
+    """Return *run* with what kept *broken* from beginning among its outcomes."""
+    known = {outcome.test_id for outcome in run.outcomes}
+    return replace(run, outcomes=(*(one for one in broken.outcomes if one.test_id not in known), *run.outcomes))
+
+
+async def _run_once(task: _Task, flags: Sequence[str], without: Without) -> tuple[TestRun, Sequence[Fault]]:
+    steering = [flag for flag in flags if flag not in without.unknown]
     try:
         async with run_folder(task.shadow) as folder:
             seed = task.order_seed
-            wanted = {"suite": _wanted(task)}
+            passed_over = [str(task.shadow.root / conftest) for conftest in without.conftests]
+            wanted = {"suite": _wanted(task), "passed_over": passed_over}
             request_report(
                 task.shadow,
                 folder,
@@ -121,13 +150,13 @@ async def _run_once(task: _Task, flags: Sequence[str]) -> TestRun:
                 order_seed=seed,
                 more=wanted,
             )
-            command, readable = _command(task, flags, folder)
+            command, readable = _command(task, [*steering, *without.arguments], folder)
             end = await run_in_shadow(task.shadow, folder, command, readable, timeout_s=task.timeout_s)
             neutral = path_neutraliser(task.shadow, folder)
             report = await asyncio.to_thread(read_report, folder.report, neutral)
     except OSError as error:
-        return _not_run(task, f"{task.framework} cannot be started in the shadow: {error.strerror}.")
-    return _judge(task, replace(end, output=neutral(end.output)), report)
+        return _not_run(task, f"{task.framework} cannot be started in the shadow: {error.strerror}."), ()
+    return _judge(task, replace(end, output=neutral(end.output)), report), report.faults
 
 
 def _wanted(task: _Task) -> dict[str, object] | None:
@@ -195,7 +224,7 @@ def _status(task: _Task, end: ProcessEnd, report: Report) -> tuple[RunStatus, st
 def _status_of_session(task: _Task, end: ProcessEnd, report: Report) -> tuple[RunStatus, str]:
     code = end.exit_code if report.exit_code is None else report.exit_code
     if code == _USAGE_ERROR:
-        return ("ran", "") if report.outcomes else ("not run", _usage_error(task, end))
+        return ("ran", "") if report.outcomes else ("not run", _usage_error(end))
     if report.exit_code is None or code in (_INTERRUPTED, _INTERNAL_ERROR):
         return "crashed", _crash(task, end, report)
     if not report.outcomes:
@@ -228,15 +257,10 @@ def _foreign(report: Report) -> str:
     return f"The tests imported {names} from the workspace itself, not from the copy under test."
 
 
-def _usage_error(task: _Task, end: ProcessEnd) -> str:
+def _usage_error(end: ProcessEnd) -> str:
     errors = [found[1] for found in _ERROR.finditer(end.output) if not found[1].startswith("usage:")]
     said = errors[-1].strip() if errors else _last_line(end)
-    if "unrecognized arguments" in said:
-        return (
-            f"pytest refused its arguments: {said}. The repository's configuration asks for a plugin that "
-            f"{task.interpreter.path} lacks; install it there."
-        )
-    return f"pytest could not start: {said}."
+    return f"pytest could not start: {said}. Mend its configuration, then try again."
 
 
 def _where(report: Report) -> str:

@@ -72,6 +72,25 @@ class Suite:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A part of the tests that was not run, or something that they ran without: each text begins a sentence."""
+
+    what: str
+    """``The tests in tests/web were not run``"""
+    why: str
+    """``tests/web/conftest.py raises ModuleNotFoundError: No module named 'flask'``"""
+    next_step: str
+
+    @property
+    def reason(self) -> str:
+        """Why, and what the developer can do."""
+        return f"{self.why.rstrip('.')}. {self.next_step}"
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.reason}"
+
+
+@dataclass(frozen=True)
 class TestRun:
     """One run of the tests. Only ``ran`` means that pytest came to its end."""
 
@@ -95,6 +114,10 @@ class TestRun:
     """How many tests the repository's own collection has, run or not; 0 where it was not asked."""
     uncollected: tuple[str, ...] = ()
     """Files that were to run first, and that this collection leaves out."""
+    without: tuple[Gap, ...] = ()
+    """What it was run without, because something of the repository's is broken."""
+    is_beside: bool = False
+    """Whether all files that were to run first are in that part, so that only others ran."""
 
     @property
     def passed(self) -> tuple[TestOutcome, ...]:
@@ -110,6 +133,11 @@ class TestRun:
     def skipped(self) -> tuple[TestOutcome, ...]:
         """The tests that say nothing: not run here, or failing as expected."""
         return self._of("skipped", "xfailed")
+
+    @property
+    def has_run_any(self) -> bool:
+        """Whether a test was begun; a file that could not be read is none."""
+        return any("::" in outcome.test_id for outcome in self.outcomes)
 
     def outcome_of(self, test_id: str) -> TestOutcome | None:
         """How *test_id* ended, if it was run."""

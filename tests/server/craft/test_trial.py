@@ -9,7 +9,8 @@ import pytest
 
 from rolecall_server.craft.trial import Bench, affected_tests, evidence, select_for_change
 from rolecall_server.review.evidence import summarise_tests
-from rolecall_server.sandbox import NotRun, Shadow, TestOutcome, TestRun, Unconfined, shadow_workspace
+from rolecall_server.review.rendering import render_evidence
+from rolecall_server.sandbox import Gap, NotRun, Shadow, TestOutcome, TestRun, Unconfined, shadow_workspace
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.graph import snapshot_from
@@ -86,6 +87,42 @@ def test_what_was_not_run_beside_what_was_comes_first() -> None:
     shown = evidence(None, run, problems=(), findings=(), repairs=0, model="")
     assert shown.not_run == ("go is not installed.",)
     assert summarise_tests(shown) == "not run: go is not installed; 1 passed, 0 failed"
+
+
+FLASK = Gap(
+    "The tests in tests/web were not run",
+    "tests/web/conftest.py raises E: no flask",
+    "Install flask.",
+)
+UNREAD = TestOutcome("tests/web/conftest.py", "error", message="E: no flask")
+
+
+def test_a_part_that_is_left_out_comes_first_with_the_next_step() -> None:
+    run = TestRun("ran", outcomes=(UNREAD, TestOutcome("a.py::test_a", "passed")), without=(FLASK,))
+    shown = evidence(run, run, problems=(), findings=(), repairs=0, model="")
+    assert shown.is_tested
+    assert render_evidence(shown)[:2] == [
+        "The tests in tests/web were not run: tests/web/conftest.py raises E: no flask. Install flask.",
+        "Checked: 1 passed, 1 failed (before: 1 passed, 1 failed).",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        (TestRun("ran", outcomes=(UNREAD,), without=(FLASK,)), ""),
+        (
+            TestRun("ran", outcomes=(UNREAD, TestOutcome("a.py::b", "passed")), without=(FLASK,), is_beside=True),
+            "none of those that reach the change: ",
+        ),
+    ],
+    ids=["nothing is left", "only tests that do not reach the change are left"],
+)
+def test_where_all_tests_that_concern_a_change_are_left_out_it_is_untested(run: TestRun, told: str) -> None:
+    shown = evidence(None, run, problems=(), findings=(), repairs=0, model="")
+    assert not shown.is_tested
+    why = "tests/web/conftest.py raises E: no flask. Install flask."
+    assert render_evidence(shown)[0] == f"Tests not run: {told}{why}"
 
 
 def test_the_tests_of_a_change_are_those_that_reach_the_definitions_it_changes_or_takes_away() -> None:

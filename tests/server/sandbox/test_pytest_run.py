@@ -438,16 +438,6 @@ async def test_an_interpreter_without_pytest_runs_nothing_and_says_the_next_step
         assert part in run.reason
 
 
-async def test_a_plugin_that_the_configuration_asks_for_and_the_interpreter_lacks_is_named(
-    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, lean: Interpreter
-) -> None:
-    text = "#- pytest.ini\n[pytest]\naddopts = --cov=shop --cov-fail-under=90\n#- test_a.py\ndef test_a(): pass\n"
-    run = await run_in_shadow(workspace_of(text), interpreter=lean)
-    assert run.status == "not run"
-    assert "--cov=shop" in run.reason
-    assert str(lean.path) in run.reason
-
-
 COVERAGE_PLUGIN = """
     #- .venv/pytest_cov.py
     def pytest_addoption(parser):

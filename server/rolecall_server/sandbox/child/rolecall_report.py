@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import random
 import traceback
+from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -29,16 +31,7 @@ class Reporter:
 
     def __init__(self) -> None:
         self._messages: dict[tuple[str, str], str] = {}
-
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_load_initial_conftests(self) -> Generator[None, Any, None]:
-        """Tells of a ``conftest.py`` that cannot be imported, which pytest itself only prints."""
-        result = yield
-        error: Any = result.excinfo[1] if result.excinfo else None
-        if type(error).__name__ == "ConftestImportFailure":
-            cause: BaseException = error.__cause__ or getattr(error, "cause", None) or error
-            detail = "".join(traceback.format_exception(type(cause), cause, cause.__traceback__))
-            tell_report(str(error.path), "collect", "failed", message=message_of(cause), detail=detail)
+        self._told: set[str] = set()
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_make_collect_report(self, collector: pytest.Collector) -> Generator[None, Any, None]:
@@ -48,9 +41,12 @@ class Reporter:
         if report.failed and excinfo is not None:
             error = excinfo.value
             self._messages[report.nodeid, "collect"] = message_of(error.__cause__ or error)
+            if conftest := _found_on_the_way(error, "conftestpath"):
+                _tell_fault(error, conftest=str(conftest))
+                self._told.add(report.nodeid)
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if not report.passed:
+        if not report.passed and report.nodeid not in self._told:
             self._tell_outcome(report, "collect")
 
     def pytest_runtest_logstart(self, nodeid: str) -> None:
@@ -85,6 +81,30 @@ class Reporter:
             message=message,
             detail=detail,
         )
+
+
+def _tell_fault(error: Any, conftest: str = "", **facts: object) -> None:
+    """Tell what keeps pytest, or a folder of tests, from beginning; a ``conftest.py`` as a test that broke too."""
+    cause: BaseException = error.__cause__ or getattr(error, "cause", None) or error
+    if conftest:
+        detail = "".join(traceback.format_exception(type(cause), cause, cause.__traceback__))
+        tell_report(conftest, "collect", "failed", message=message_of(cause), detail=detail)
+    is_usage = isinstance(error, pytest.UsageError) and not conftest
+    tell("fault", conftest=conftest, message=str(error) if is_usage else message_of(cause), **facts)
+
+
+def _found_on_the_way(error: BaseException, name: str) -> Any:
+    """Return the value of pytest's local *name* where it was on the way to *error*; ``None`` where it was not."""
+    frames = traceback.walk_tb(error.__traceback__)
+    return next((frame.f_locals[name] for frame, _ in frames if name in frame.f_locals), None)
+
+
+def _pass_over(conftest: str, pluginmanager: Any) -> None:
+    """Have pytest take the ``conftest.py`` at this place for one that was imported and is empty."""
+    nothing = ModuleType("conftest")
+    pluginmanager.register(nothing, conftest)
+    if hasattr(pluginmanager, "_conftestpath2mod"):  # before pytest 7
+        pluginmanager._conftestpath2mod[Path(conftest)] = nothing
 
 
 class Order:
@@ -152,9 +172,34 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
     """Begins: this is the first hook pytest calls, as soon as the plugin is registered."""
     session = Session()
     session.start()
+    for conftest in session.request.get("passed_over", ()):
+        _pass_over(conftest, pluginmanager)
     pluginmanager.register(Reporter(), "rolecall-reporter")
     if session.request.get("suite") is not None:
         pluginmanager.register(Suite(session.request["suite"]), "rolecall-suite")
     if (seed := session.request["order_seed"]) is not None:
         pluginmanager.register(Order(seed), "rolecall-order")
     pluginmanager.register(Watch(session), "rolecall-watch")
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_cmdline_parse(pluginmanager: pytest.PytestPluginManager) -> Generator[None, Any, None]:
+    """Tell what keeps pytest from beginning, which it only prints itself."""
+    result = yield
+    if result.excinfo:
+        error = result.excinfo[1]
+        installed = _found_on_the_way(error, "ep")
+        _tell_fault(
+            error,
+            conftest=str(_found_on_the_way(error, "conftestpath") or ""),
+            installed=getattr(installed, "name", ""),
+            named=str(_found_on_the_way(error, "modname") or ""),
+            addopts=_addopts(pluginmanager),
+        )
+
+
+def _addopts(pluginmanager: Any) -> list[str]:
+    try:
+        return [str(option) for option in pluginmanager.get_plugin("pytestconfig").getini("addopts")]
+    except Exception:  # noqa: BLE001  a configuration that cannot be read has none
+        return []

@@ -185,4 +185,6 @@ def joined(runs: Sequence[TestRun]) -> TestRun:
         confinement=runs[0].confinement,
         collected=sum(run.collected for run in runs),
         uncollected=tuple(path for run in runs for path in run.uncollected),
+        without=tuple(gap for run in runs for gap in run.without),
+        is_beside=any(run.is_beside for run in runs) and not any(run.has_run_any for run in runs if not run.is_beside),
     )
