@@ -118,7 +118,11 @@ def _rest(task: _Task, without: Without) -> _Task | None:
     targets = tuple(target for target in task.targets if not without.holds(target))
     first = tuple(target for target in task.suite.first if not without.holds(target)) if task.suite else ()
     suite = replace(task.suite, first=first) if task.suite else None
-    return None if task.targets and not targets else replace(task, targets=targets, suite=suite)
+    return (
+        None
+        if "conftest.py" in without.conftests or (task.targets and not targets)
+        else replace(task, targets=targets, suite=suite)
+    )
 
 
 def _told(task: _Task, run: TestRun, without: Without) -> TestRun:
