@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 from rich.tree import Tree
 
-from rolecall_analysis import Definition, SelectedTests
+from rolecall_analysis import Definition, SelectedTests, is_test
 from rolecall_analysis.flow import CallEdge
 from rolecall_analysis.queries import Dependent, Impact, Symbol, symbol_tree
 from rolecall_server.cli.reading import Code
@@ -151,7 +151,8 @@ def print_impact(screen: Screen, code: Code, found: Impact) -> None:
     """Print what a change touches, each with the way that leads there."""
     n_certain = sum(dependent.certain for dependent in found.dependents)
     n_possible = len(found.dependents) - n_certain
-    summary = f"{n_certain:,} certain, {n_possible:,} possible, {len(found.tests):,} of them in tests"
+    n_tests = sum(is_test(code.snapshot, dependent.path) for dependent in found.dependents)
+    summary = f"{n_certain:,} certain, {n_possible:,} possible, {n_tests:,} of them in tests"
     say(screen, summary, "bold")
     for dependent in found.dependents[:MAX_ROWS]:
         screen.print(_explained(code, dependent), soft_wrap=True)
