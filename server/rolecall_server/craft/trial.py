@@ -256,6 +256,7 @@ def evidence(
         confinement=after.confinement,
         not_run=(after.reason,) if after.status == "ran" and after.reason else (),
         collected=after.collected,
+        uncollected=tuple(f"{path}: {why}" for path, why in after.uncollected.items()),
         mended=_mended(before, after),
     )
 

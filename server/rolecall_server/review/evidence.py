@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+_MOST_NAMED = 3
+"""So many tests that failed before have their names in one line."""
+
 FindingKind = Literal["syntax error", "name without meaning", "missing symbol", "call that does not fit"]
 
 
@@ -205,6 +208,8 @@ class Evidence:
     """In how many random orders the new tests passed, beside their own."""
     collected: int = 0
     """How many tests the repository has by its own collection, run or not; 0 where that is not known."""
+    uncollected: tuple[str, ...] = ()
+    """Files that should hold tests of the change, and that this collection leaves out: ``path: why``."""
     mended: tuple[str, ...] = ()
     """Tests that fail without the proposal and pass with it."""
     without: tuple[TestWithout, ...] = ()
@@ -293,8 +298,15 @@ def _counted(evidence: Evidence) -> list[str]:
     if evidence.run < evidence.collected:
         text += f"; ran {evidence.run:,} of {evidence.collected:,}"
     if evidence.before is not None:
-        text += f" (before: {evidence.before.passed} passed, {evidence.before.failed} failed)"
+        text += f" (before: {evidence.before.passed} passed, {evidence.before.failed} failed{_named(evidence)})"
     return [text]
+
+
+def _named(evidence: Evidence) -> str:
+    """Return the first of the tests that failed before, where any did."""
+    failed = [*(one.test_id for one in evidence.failures if one.failed_before), *evidence.mended]
+    more = f" and {len(failed) - _MOST_NAMED} more" if len(failed) > _MOST_NAMED else ""
+    return f": {', '.join(failed[:_MOST_NAMED])}{more}" if failed else ""
 
 
 def _coverage(change: CoverageChange) -> str:

@@ -157,6 +157,7 @@ def render_evidence(evidence: Evidence) -> list[str]:
     for finding in evidence.findings:
         lines.append(f"{'Breaks' if finding.certain else 'Look at'}: {finding}")
         lines += [f"  {place.path}, line {place.line + 1}: {place.text}" for place in finding.places]
+    lines += _first([f"Not collected by the repository's own tests: {one}" for one in evidence.uncollected])
     lines += _known_failures(evidence)
     lines += _red_and_green(evidence)
     if evidence.repairs:

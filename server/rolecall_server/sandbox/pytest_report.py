@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from rolecall_server.sandbox.results import FileCoverage, Outcome, TestOutcome
@@ -56,8 +57,8 @@ class Report:
     """Modules that came from the workspace itself, not from the copy."""
     collected: int = 0
     """How many tests the repository's own collection has, where that was asked."""
-    uncollected: tuple[str, ...] = ()
-    """Files that were asked for and that it leaves out."""
+    uncollected: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Files that were asked for and that it leaves out, each with the reason."""
     faults: tuple[Fault, ...] = ()
 
     @property
@@ -72,7 +73,7 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
     coverage: dict[str, FileCoverage] = {}
     unmeasured: list[str] = []
     foreign: list[str] = []
-    uncollected: tuple[str, ...] = ()
+    uncollected: dict[str, str] = {}
     faults: list[Fault] = []
     collected = 0
     running = ""
@@ -92,7 +93,8 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
                 case "foreign":
                     foreign.extend(map(str, record["modules"]))
                 case "collected":
-                    collected, uncollected = int(record["tests"]), tuple(map(str, record["left_out"]))
+                    collected = int(record["tests"])
+                    uncollected.update((path, neutral(why)) for path, why in dict(record["left_out"]).items())
                 case "fault":
                     faults.append(_fault(record, neutral))
                 case "end":

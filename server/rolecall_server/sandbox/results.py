@@ -112,8 +112,8 @@ class TestRun:
     """Where it ran."""
     collected: int = 0
     """How many tests the repository's own collection has, run or not; 0 where it was not asked."""
-    uncollected: tuple[str, ...] = ()
-    """Files that were to run first, and that this collection leaves out."""
+    uncollected: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Files that were to run first, and that this collection leaves out, each with the reason."""
     without: tuple[Gap, ...] = ()
     """What it was run without, because something of the repository's is broken."""
     is_beside: bool = False

@@ -103,7 +103,7 @@ def test_a_part_that_is_left_out_comes_first_with_the_next_step() -> None:
     assert shown.is_tested
     assert render_evidence(shown)[:2] == [
         "The tests in tests/web were not run: tests/web/conftest.py raises E: no flask. Install flask.",
-        "Checked: 1 passed, 1 failed (before: 1 passed, 1 failed).",
+        "Checked: 1 passed, 1 failed (before: 1 passed, 1 failed: tests/web/conftest.py).",
     ]
 
 
@@ -123,6 +123,13 @@ def test_where_all_tests_that_concern_a_change_are_left_out_it_is_untested(run: 
     assert not shown.is_tested
     why = "tests/web/conftest.py raises E: no flask. Install flask."
     assert render_evidence(shown)[0] == f"Tests not run: {told}{why}"
+
+
+def test_a_file_that_is_not_collected_is_shown_with_the_reason() -> None:
+    passed = (TestOutcome("a.py::test_a", "passed"),)
+    run = TestRun("ran", outcomes=passed, collected=1, uncollected={"b.py": "it holds no test"})
+    shown = evidence(run, run, problems=(), findings=(), repairs=0, model="")
+    assert "Not collected by the repository's own tests: b.py: it holds no test" in render_evidence(shown)
 
 
 def test_the_tests_of_a_change_are_those_that_reach_the_definitions_it_changes_or_takes_away() -> None:

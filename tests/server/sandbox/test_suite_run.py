@@ -63,7 +63,37 @@ async def test_the_whole_suite_is_what_the_repository_collects_and_some_of_it_ru
         "tests/test_a.py::test_a",
     ]
     assert run.collected == 4
-    assert run.uncollected == ("engine/tests.py", "tests/test_old.py")
+    assert run.uncollected == {
+        "engine/tests.py": "its name does not match python_files (test_*.py check_*.py)",
+        "tests/test_old.py": "a conftest.py, --ignore or norecursedirs leaves it out",
+    }
+
+
+async def test_why_a_file_is_not_collected_is_told(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
+    workspace = workspace_of("""
+        #- pytest.ini
+        [pytest]
+        testpaths = tests
+        addopts = -m 'not slow'
+        markers = slow
+        #- test_top.py
+        def test_top(): pass
+        #- tests/test_empty.py
+        ONE = 1
+        #- tests/test_slow.py
+        import pytest
+        @pytest.mark.slow
+        def test_slow(): pass
+        #- tests/test_a.py
+        def test_a(): pass
+    """)
+    asked = ("test_top.py", "tests/test_empty.py", "tests/test_slow.py", "tests/test_a.py")
+    run = await run_in_shadow(workspace, suite=Suite(asked, rest_s=PATIENCE_S))
+    assert run.uncollected == {
+        "test_top.py": "it lies outside of testpaths (tests)",
+        "tests/test_empty.py": "it holds no test",
+        "tests/test_slow.py": "-m or -k deselects its tests",
+    }
 
 
 @pytest.mark.parametrize(("workspace", "first"), [(ENGINE, "tests/test_a.py::test_a"), (CASES, "test_a.py::A::test_a")])

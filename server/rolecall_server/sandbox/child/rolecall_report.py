@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 import traceback
+from fnmatch import fnmatch
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -127,16 +128,33 @@ class Suite:
         self._ranks = {path: rank for rank, path in enumerate(wanted["first"])}
         self._first_s, self._rest_s = wanted["first_s"], wanted["rest_s"]
         self._failing: set[str] = set()
+        self._read: set[str] = set()
+        self._deselected: set[str] = set()
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
-        if not report.passed:
-            self._failing.add(report.nodeid.partition("::")[0])
+        (self._read if report.passed else self._failing).add(report.nodeid.partition("::")[0])
+
+    def pytest_deselected(self, items: list[pytest.Item]) -> None:
+        self._deselected.update(map(_path_of, items))
 
     @pytest.hookimpl(trylast=True)
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         found = self._failing.union(map(_path_of, items))
-        tell("collected", tests=len(items), left_out=[path for path in self._ranks if path not in found])
+        left_out = {path: self._why_left_out(path, config) for path in self._ranks if path not in found}
+        tell("collected", tests=len(items), left_out=left_out)
         items.sort(key=lambda item: self._ranks.get(_path_of(item), len(self._ranks)))
+
+    def _why_left_out(self, path: str, config: pytest.Config) -> str:
+        names, folders = config.getini("python_files"), config.getini("testpaths")
+        if path in self._deselected:
+            return "-m or -k deselects its tests"
+        if path in self._read:
+            return "it holds no test"
+        if not any(fnmatch(path if "/" in name else path.rpartition("/")[2], name) for name in names):
+            return f"its name does not match python_files ({' '.join(names)})"
+        if folders and not any(path == folder or path.startswith(f"{folder.rstrip('/')}/") for folder in folders):
+            return f"it lies outside of testpaths ({' '.join(folders)})"
+        return "a conftest.py, --ignore or norecursedirs leaves it out"
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:

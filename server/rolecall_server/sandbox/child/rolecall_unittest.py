@@ -124,7 +124,11 @@ def main(targets: Sequence[str]) -> int:
     files = targets or sorted(_files(), key=lambda path: (ranks.get(path, len(ranks)), path))
     tests = [test for target in files for test in _load(target, ids)]
     if suite:
-        tell("collected", tests=len(tests), left_out=[path for path in ranks if path not in files])
+        tell(
+            "collected",
+            tests=len(tests),
+            left_out={path: "unittest does not find it" for path in ranks if path not in files},
+        )
     if (seed := session.request["order_seed"]) is not None:
         chance = random.Random(seed)  # noqa: S311
         places: dict[object, float] = {}

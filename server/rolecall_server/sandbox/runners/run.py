@@ -184,7 +184,7 @@ def joined(runs: Sequence[TestRun]) -> TestRun:
         duration_s=sum(run.duration_s for run in runs),
         confinement=runs[0].confinement,
         collected=sum(run.collected for run in runs),
-        uncollected=tuple(path for run in runs for path in run.uncollected),
+        uncollected={path: why for run in runs for path, why in run.uncollected.items()},
         without=tuple(gap for run in runs for gap in run.without),
         is_beside=any(run.is_beside for run in runs) and not any(run.has_run_any for run in runs if not run.is_beside),
     )
