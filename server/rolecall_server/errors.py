@@ -35,6 +35,7 @@
     │   ├── NoUsableEdit          no edit that matches the files, after asking again
     │   └── ReplayMiss            the recording holds no answer to this conversation
     └── StoreUnavailable          the database of runs and proposals cannot be opened
+        └── StoreDamaged          it cannot be read, and was set aside
 """
 
 from __future__ import annotations
@@ -234,3 +235,7 @@ class ReplayMiss(ReplyUnusable):
 
 class StoreUnavailable(RolecallError):
     """The database of runs and proposals cannot be opened."""
+
+
+class StoreDamaged(StoreUnavailable):
+    """The database of runs and proposals cannot be read, and was set aside."""

@@ -88,6 +88,37 @@ def answer(root: Path, answers: Sequence[str], *arguments: str, script: Script =
 # Without a terminal
 
 
+def test_a_damaged_store_is_set_aside_with_a_sentence_and_the_next_command_begins_anew(root: Path) -> None:
+    assert rolecall(root, GOOD_TESTS, "log").returncode == 0
+    (store,) = root.parent.glob("**/rolecall.db")
+    store.write_bytes(b"garbage")
+    ended = rolecall(root, GOOD_TESTS, "log")
+    assert ended.returncode == 1
+    (aside,) = store.parent.glob("rolecall.db.damaged-*[0-9]")
+    assert f"StoreDamaged: Rolecall's database {store} is damaged" in ended.stderr
+    assert f"was moved to {aside}." in ended.stderr
+    assert rolecall(root, GOOD_TESTS, "log").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("review", "p99999999999999999999"),
+        ("log", "p99999999999999999999"),
+        ("undo", "p99999999999999999999/h1"),
+        ("resume", "r99999999999999999999"),
+        ("tests", "shop/price.py", "--symbol", "\udcff"),
+        ("tests", "shop/\udcff.py"),
+        ("implement", "half \udcff", "--in", "shop/price.py"),
+    ],
+    ids=str,
+)
+def test_what_nothing_can_be_called_is_an_error_with_a_sentence(root: Path, arguments: tuple[str, ...]) -> None:
+    ended = rolecall(root, GOOD_TESTS, *arguments)  # which looks for tracebacks
+    assert ended.returncode == 1
+    assert re.match(r"(?s).*^(NotFound|FileRefused|RequestRefused): \S", ended.stderr, re.MULTILINE), ended.stderr
+
+
 def test_yes_puts_exactly_the_proposed_text_on_disk(root: Path) -> None:
     before = contents(root)
     ended = rolecall(root, GOOD_TESTS, "tests", "shop/price.py", "--yes")

@@ -186,6 +186,8 @@ class Session:
     settings: Settings = field(default_factory=Settings)
     settings_problems: tuple[str, ...] = ()
     """What is wrong with the options they were read from."""
+    store_damage: str = ""
+    """What became of the store before, where that could not be read; empty where nothing did."""
     client: Client = field(default_factory=Client)
     patience: Patience = field(default_factory=Patience)
     documents: dict[str, Document] = field(default_factory=dict[str, Document])

@@ -15,7 +15,7 @@ from pygls.io_ import StdoutWriter, run_async
 
 from rolecall_analysis import Workers
 from rolecall_server.context.redaction import Covers
-from rolecall_server.errors import RolecallError
+from rolecall_server.errors import RolecallError, StoreDamaged
 from rolecall_server.lsp.progress import ScanProgress
 from rolecall_server.lsp.protocol import FrameError, FrameReader
 from rolecall_server.lsp.registration import register
@@ -24,7 +24,7 @@ from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Patience, Session
 from rolecall_server.review.rendering import visible
 from rolecall_server.sandbox import remove_abandoned_shadows, remove_unused_copies
-from rolecall_server.store import cache_path, open_store, store_path
+from rolecall_server.store import Store, cache_path, open_store, store_path
 from rolecall_server.team.abandoned import mark_interrupted_runs
 
 logger = logging.getLogger(__name__)
@@ -44,12 +44,13 @@ def serve(patience: Patience | None = None) -> int:
     gc.freeze()  # all that was imported stays; looking whether it is garbage takes more than a frame
     output = _take_output()
     try:
-        store = open_store(store_path())
+        store, damage = _open_store()
         mark_interrupted_runs(store)
     except RolecallError as error:
         sys.stderr.write(visible(f"rolecall: {error}") + "\n")
         return 2
     server = RolecallServer(Session(store, Workers(), cache_path(), patience=patience or Patience()))
+    server.session.store_damage = damage
     register(server)
     server.session.report_scan = ScanProgress(server).report
     server.protocol.set_writer(StdoutWriter(output))
@@ -64,6 +65,14 @@ def serve(patience: Patience | None = None) -> int:
     # A thread may still wait in a read of standard input, and would keep the interpreter from ending.
     sys.stderr.flush()
     os._exit(server.rolecall_protocol.exit_code)
+
+
+def _open_store() -> tuple[Store, str]:
+    """Return the user's store, and what was wrong with the one before, should that have been set aside just now."""
+    try:
+        return open_store(store_path()), ""
+    except StoreDamaged as error:
+        return open_store(store_path()), f"{error.what} An empty one takes its place."
 
 
 class CoveringFormatter(logging.Formatter):

@@ -12,7 +12,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Collection, Generator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -20,7 +20,7 @@ from typing import Any
 
 import platformdirs
 
-from rolecall_server.errors import NotFound, StoreUnavailable
+from rolecall_server.errors import FileRefused, NotFound, StoreDamaged, StoreUnavailable
 from rolecall_server.store.rows import (
     ActRow,
     Asking,
@@ -34,6 +34,9 @@ from rolecall_server.store.rows import (
 from rolecall_server.store.schema import BREAK_OFF, END, RESERVE, make_tables
 
 _BUSY_TIMEOUT_S = 5.0
+_MOST_DIGITS = 18
+"""Of the number of a row; SQLite counts no further than to 2**63."""
+_MOST_SHOWN = 80
 
 _OF_ROOT = "SELECT body FROM proposal JOIN run ON run.id = run_id WHERE root = ? AND body != ''"
 _LATEST_STATE = """(
@@ -80,6 +83,7 @@ class Store:
 
     def end_run(self, run_id: str, state: str, error: str = "") -> None:
         """Say how a run ended. A call that was under way when its process died is charged with what it sent."""
+        error = _well_formed(error)
         with self.transaction() as connection:
             connection.execute(BREAK_OFF, (row_number(run_id),))
             connection.execute(
@@ -149,7 +153,7 @@ class Store:
         *tokens* are those of the prompt and of the reply as the endpoint counted, *charged* those by estimate where it
         did not; without either, what was set aside counts.
         """
-        values: dict[str, object] = {"reply": reply, "error": error, "model": model, "call": call_id}
+        values: dict[str, object] = {"reply": reply, "error": _well_formed(error), "model": model, "call": call_id}
         values["prompt"], values["completion"] = tokens or (None, None)
         values["sent"], values["received"] = charged or (None, None)
         with self.transaction() as connection:
@@ -353,6 +357,11 @@ class Store:
                 else:
                     with self.connection as connection:
                         yield connection
+        except UnicodeEncodeError as error:
+            raise FileRefused(
+                f"{error.object[:_MOST_SHOWN]!r} is not valid Unicode, and cannot be stored.",
+                "Write it otherwise; a file with such a name has to be renamed.",
+            ) from None
         except sqlite3.DatabaseError as error:
             if type(error) not in (sqlite3.DatabaseError, sqlite3.OperationalError):
                 raise  # a mistake of the caller's
@@ -373,9 +382,10 @@ def cache_path() -> Path:
 
 
 def open_store(path: Path) -> Store:
-    """The database at *path*, made where there is none; a damaged one is set aside and begun anew.
+    """The database at *path*, made where there is none.
 
     Raises:
+        StoreDamaged: it cannot be read; it was set aside, and the next call begins anew.
         StoreUnavailable: the folder cannot be written, or the database is of a newer Rolecall.
     """
     try:
@@ -385,13 +395,25 @@ def open_store(path: Path) -> Store:
         except sqlite3.DatabaseError as error:
             if isinstance(error, sqlite3.OperationalError):
                 raise
-            path.replace(path.with_name(f"{path.name}.damaged-{time.time_ns()}"))
-            return Store(path, _connect(path))
+            raise _set_aside(path, error) from error
     except (OSError, sqlite3.Error) as error:
         raise StoreUnavailable(
             f"Rolecall's database {path} cannot be opened: {error}.",
             "Make its folder writable, then restart.",
         ) from error
+
+
+def _set_aside(path: Path, error: sqlite3.DatabaseError) -> StoreDamaged:
+    """Move the database at *path* out of the way, with what SQLite keeps beside it."""
+    aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
+    path.replace(aside)
+    for suffix in ("-wal", "-shm"):
+        with suppress(FileNotFoundError):
+            path.with_name(path.name + suffix).replace(aside.with_name(aside.name + suffix))
+    return StoreDamaged(
+        f"Rolecall's database {path} is damaged ({error}), and was moved to {aside}.",
+        "What ran and was decided before is in that file only. Run the command again: it begins with an empty one.",
+    )
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -414,6 +436,11 @@ def row_number(name: str) -> int:
         NotFound: it is no id.
     """
     digits = name[1:]
-    if not digits.isascii() or not digits.isdigit():
+    if not digits.isascii() or not digits.isdigit() or len(digits) > _MOST_DIGITS:
         raise NotFound(f"{name!r} is no id.")
     return int(digits)
+
+
+def _well_formed(text: str) -> str:
+    """Return *text* with a question mark for each half of a character, as an error may quote one."""
+    return text.encode("utf-8", "replace").decode("utf-8")

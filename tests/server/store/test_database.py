@@ -14,7 +14,7 @@ import pytest
 
 import rolecall_analysis
 import rolecall_server
-from rolecall_server.errors import NotFound, StoreUnavailable
+from rolecall_server.errors import FileRefused, NotFound, StoreDamaged, StoreUnavailable
 from rolecall_server.store import Caps, RunRow, Store
 from support.stores import open_store
 
@@ -97,14 +97,17 @@ def test_what_one_process_stores_another_reads_at_once(path: Path, store: Store)
 
 
 @pytest.mark.parametrize("content", [b"not a database", b"SQLite format 3\0" + b"\xff" * 5000], ids=["text", "header"])
-def test_a_damaged_file_is_set_aside_and_begun_anew(path: Path, content: bytes) -> None:
+def test_a_damaged_file_is_set_aside_with_a_sentence_that_says_where(path: Path, content: bytes) -> None:
     path.parent.mkdir()
     path.write_bytes(content)
-    store = open_store(path)
-    assert store.proposals(ROOT) == ()
-    assert store.add_run(ROOT, "engineer", "", "") == "r1"
-    (kept,) = path.parent.glob("rolecall.db.damaged-*")
+    path.with_name(f"{path.name}-wal").write_bytes(b"what it had not taken in")
+    with pytest.raises(StoreDamaged, match=r"is damaged .* and was moved to") as told:
+        open_store(path)
+    kept = next(one for one in path.parent.glob("rolecall.db.damaged-*") if "-wal" not in one.name)
+    assert str(kept) in told.value.what
     assert kept.read_bytes() == content
+    assert not path.with_name(f"{path.name}-wal").exists(), "a new database would take it in"
+    assert open_store(path).add_run(ROOT, "engineer", "", "") == "r1", "the next one begins anew, and tells nothing"
 
 
 def test_a_truncated_file_is_set_aside(path: Path, store: Store) -> None:
@@ -112,8 +115,28 @@ def test_a_truncated_file_is_set_aside(path: Path, store: Store) -> None:
     store.end_run(run, "finished")
     store.close()
     path.write_bytes(path.read_bytes()[:6000])
+    with pytest.raises(StoreDamaged):
+        open_store(path)
     assert open_store(path).proposals(ROOT) == ()
     assert len(list(path.parent.glob("rolecall.db.damaged-*"))) == 1
+
+
+@pytest.mark.parametrize("name", ["r99999999999999999999", "p" + "9" * 5000, "r9223372036854775808"])
+def test_a_number_that_no_row_can_have_is_not_found(store: Store, name: str) -> None:
+    with pytest.raises(NotFound):
+        store.run(name)
+    with pytest.raises(NotFound):
+        store.proposal(name)
+
+
+def test_half_a_character_is_refused_where_it_would_be_stored_and_replaced_where_an_error_quotes_it(
+    store: Store,
+) -> None:
+    with pytest.raises(FileRefused, match="not valid Unicode"):
+        store.add_run(ROOT, "engineer", "", "half \udcff")
+    run = store.add_run(ROOT, "engineer", "", "whole \N{SNAKE}")
+    store.end_run(run, "failed", "There is no \udcff.")
+    assert store.run(run).error == "There is no ?."
 
 
 def test_an_empty_file_is_a_new_database(path: Path) -> None:

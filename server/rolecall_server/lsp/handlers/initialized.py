@@ -12,9 +12,11 @@ _WATCHED = "**/*"
 
 
 async def initialized(ls: RolecallServer, params: types.InitializedParams) -> None:
-    """Say what is wrong with the settings, show what earlier sessions left undecided, ask for file events."""
+    """Say what is wrong with settings and store, show what earlier sessions left undecided, ask for file events."""
     for problem in ls.session.settings_problems:
         ls.tell(problem, types.MessageType.Warning)
+    if ls.session.store_damage:
+        ls.tell(ls.session.store_damage, types.MessageType.Error)
     for folder in ls.session.folders.values():
         show_hunks(ls, folder)
     ls.later(follow_navigation(ls))
