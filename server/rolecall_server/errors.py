@@ -11,6 +11,7 @@
     │   ├── RequestRefused        the endpoint refused the request itself
     │   │   └── ContextOverflow   it is longer than the model's context: show it less
     │   ├── BudgetSpent           a limit on tokens, calls or time is reached
+    │   ├── SecretsSought         what a run would send to its model held encoded secrets, twice
     │   ├── FileRefused           a file Rolecall will not read or change, and why
     │   ├── DocumentRefused       a document that cannot be read back after an edit by hand
     │   ├── DocumentUnusable      a document of the team that nobody can build on, and why
@@ -102,6 +103,12 @@ class BudgetSpent(UserMustAct):
     """A limit on tokens, calls or time is reached, or the next call might pass it."""
 
     next_step = "Raise the limit among the settings `rolecall.budget`, or run the command on something smaller."
+
+
+class SecretsSought(UserMustAct):
+    """What a run would send to its model held encoded secrets, twice: somebody is after them."""
+
+    next_step = "Read the tests that it wrote before you accept any, and change the secrets if you are not sure."
 
 
 class FileRefused(UserMustAct):

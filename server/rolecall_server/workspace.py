@@ -41,6 +41,15 @@ PRIVACY_FILES = (".aiignore", ".rolecallignore")
 """At the root of a repository, in the form of a ``.gitignore``: what no model is shown."""
 
 
+_HOLDS_SECRETS = re.compile(
+    r"\.env(?:rc)?(?:\.(?!(?:example|sample|template|dist|defaults|schema)$)[\w.-]{1,80})?"
+    r"|(?!\.?(?:example|sample|template|dist|defaults|schema)\.env$)[\w.-]{1,80}\.env"
+    r"|[._]netrc|\.pgpass|\.htpasswd|\.git-credentials|\.pypirc|id_(?:rsa|dsa|ecdsa|ed25519)"
+    r"|(?:secrets|credentials)\.(?:json|toml|ya?ml|ini|env)|[\w.-]{1,80}\.tfvars",
+    re.IGNORECASE,
+)
+"""Names of files in which tools keep secrets: ``.env``, ``prod.env``, ``.env.local``, but not ``.env.example``."""
+
 _UNPORTABLE = re.compile(r"[\x00-\x1f\x7f\\/:*?\"<>|]|[. ]$|^ |^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
 """What Windows reads as something else than a part of a name, or drops."""
 
@@ -221,12 +230,23 @@ def _names_in(workspace: Workspace, folder: str) -> set[str]:
 
 
 def why_private(workspace: Workspace, path: str) -> str | None:
-    """Which file of the repository's keeps *path* from any model, as a sentence, or ``None``."""
+    """Return what keeps *path* from any model, as a sentence, or ``None``: its name, or a file of the repository's."""
     return privacy_of(workspace)(path)
 
 
 def privacy_of(workspace: Workspace) -> Callable[[str], str | None]:
     """Return what says of a path why it is kept from any model, as `why_private` does; its rules are read once."""
+    rules = privacy_rules_of(workspace)
+    return lambda path: _why_by_name(path) or rules(path)
+
+
+def _why_by_name(path: str) -> str | None:
+    holds_secrets = _HOLDS_SECRETS.fullmatch(path.rpartition("/")[2])
+    return f"{path} is kept from any model: files of that name hold secrets." if holds_secrets else None
+
+
+def privacy_rules_of(workspace: Workspace) -> Callable[[str], str | None]:
+    """Return what says of a path which file of the repository's keeps it from any model."""
     rules = [(name, read_rules(text)) for name in PRIVACY_FILES if (text := _rules_text(workspace.root / name))]
 
     def why(path: str) -> str | None:

@@ -68,7 +68,7 @@ def check_shown(view: View, path: str) -> None:
         FileRefused: the repository keeps it from models.
     """
     if (private := why_private(view.workspace, path)) is not None:
-        raise FileRefused(private, "Take it out of that file to have a role work on it.")
+        raise FileRefused(private, "Choose a file that models may see.")
 
 
 def whole_file(view: View, path: str, reason: str) -> ContextItem:

@@ -11,8 +11,10 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+
+from rolecall_server.context.encoded import find_encoded
 
 _FORMS = {
     "PRIVATE_KEY": r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----(?:[^-<>{}]|-(?!-)){20,12000}"
@@ -150,7 +152,14 @@ _INVENTED = re.compile(
     re.IGNORECASE,
 )
 """What a model may have made of a cover."""
+_ENCODED = "ENCODED"
 _DIGITS = re.compile(r"[0-9]*")
+_RUN = re.compile(r"[^\s'\"`()\[\]{}<>,;]{8,}")
+_UNWORDED = re.compile(
+    r"PRIVATE KEY|Private-Lines|://[^\s/]{0,200}@|\bmachine[ \t]|curl"
+    r"|(?i:passw|passphrase|pwd|secret|token|key|credential)[^\r\n]{0,200}[!#$%&*+?@~^]"
+)
+"""Where a secret may stand that is not known by letters beside digits."""
 
 
 @dataclass(frozen=True)
@@ -167,12 +176,21 @@ def find_secrets(text: str) -> tuple[Secret, ...]:
     return _in_order(_candidates(text))
 
 
+def may_hold_secrets(text: str) -> bool:
+    """Return whether `find_secrets` may find any in *text*; to look for them takes ten times as long."""
+    if _UNWORDED.search(text):
+        return True
+    return any(len(_TURN.findall(run[0])) >= _TURNS_UNDER_A_CLEAR_NAME for run in _RUN.finditer(text))
+
+
 def _in_order(places: Iterable[Secret]) -> tuple[Secret, ...]:
-    """*places* without those that begin within another."""
+    """Return *places* without those that begin within another; of an encoded one, what overlaps is a part."""
     found: list[Secret] = []
     for secret in sorted(places, key=lambda one: (one.start, -one.end)):
         if not found or secret.start >= found[-1].end:
             found.append(secret)
+        elif _ENCODED in (secret.kind, found[-1].kind):
+            found[-1] = Secret(_ENCODED, found[-1].start, max(secret.end, found[-1].end))
     return tuple(found)
 
 
@@ -192,22 +210,37 @@ class Covers:
     """The covers of one conversation: each secret keeps the one it got first."""
 
     by_secret: dict[str, str] = field(default_factory=dict[str, str])
+    unmasked: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    """The secrets that code which was run saw masks of, by mask: here they are the same."""
+    watched: tuple[str, ...] = field(default=(), repr=False)
+    """What is covered however it is encoded."""
     _seen: set[str] = field(default_factory=set[str])
     """Names like covers that stand in the texts themselves; no secret gets one of them."""
 
     def cover(self, text: str) -> str:
         """Return *text* with a cover for each secret, and for each word of its own that is a cover already."""
+        text = self._without_masks(text)
+        encoded = [Secret(_ENCODED, *place) for place in find_encoded(text, self.watched)]
         names = list(_COVER.finditer(text))
         ours = set(self.by_secret.values())
         taken = [Secret(match["kind"], *match.span()) for match in names if match[0] in ours]
         self._seen |= {match[0] for match in names}
         parts: list[str] = []
         done = 0
-        for secret in _in_order([*find_secrets(text), *taken]):
+        for secret in _in_order([*find_secrets(text), *taken, *encoded]):
             end = max(secret.end, _DIGITS.match(text, secret.end).end())  # pyright: ignore[reportOptionalMemberAccess]
             parts += [text[done : secret.start], self._cover_of(text[secret.start : end], secret.kind, text)]
             done = end
         return "".join([*parts, text[done:]])
+
+    def gives_away(self, text: str) -> bool:
+        """Return whether something that is watched for stands encoded in *text*."""
+        return bool(find_encoded(self._without_masks(text), self.watched))
+
+    def _without_masks(self, text: str) -> str:
+        for mask, secret in self.unmasked.items():
+            text = text.replace(mask, secret)
+        return text
 
     def uncover(self, text: str, *, in_json: bool = False) -> str:
         """Return *text* with the secrets in place of their covers, however a model spells those.

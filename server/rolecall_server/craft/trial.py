@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rolecall_analysis import Definition, SelectedTests, Snapshot, definitions_in, importers, is_python, select_tests
+from rolecall_server.context.kept_back import KeptBack
 from rolecall_server.review.evidence import CoverageChange, Evidence, Failure, Finding, Tally
 from rolecall_server.sandbox import (
     FileCoverage,
@@ -51,6 +52,15 @@ class Bench:
     suite_s: float = 0.0
     """After so long no test begins that was not asked for, where the whole suite is to run."""
 
+    kept_back: KeptBack = field(default_factory=KeptBack)
+    """What the shadow keeps from code that runs there, for a model may see what that prints."""
+
+    def lay(self, files: Mapping[str, str | None]) -> None:
+        """Lay *files* over the shadow, with masks for the secrets of the workspace."""
+        assert not isinstance(self.shadow, NotRun)
+        mask = self.kept_back.mask
+        self.shadow.write({path: None if text is None else mask(text) for path, text in files.items()})
+
     async def run(
         self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str], *, whole: bool = False
     ) -> TestRun | NotRun:
@@ -62,7 +72,7 @@ class Bench:
             return self.shadow
         if isinstance(self.interpreter, NotRun) and not any(map(runs_tests, targets)):
             return self.interpreter
-        self.shadow.write(files)
+        self.lay(files)
         rest_s = self.suite_s if whole else None
         return await run_targets(
             self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s, rest_s=rest_s
@@ -74,7 +84,7 @@ class Bench:
             return self.shadow
         if isinstance(self.interpreter, NotRun):
             return self.interpreter
-        self.shadow.write(files)
+        self.lay(files)
         return await run_repeatedly(self.shadow, self.interpreter, targets, times=times, timeout_s=self.timeout_s)
 
     @property
@@ -92,7 +102,7 @@ class Bench:
             return reason
         assert not isinstance(self.shadow, NotRun)
         assert not isinstance(self.interpreter, NotRun)
-        self.shadow.write(files)
+        self.lay(files)
         return await run_snippet(self.shadow, self.interpreter, code, timeout_s=min(timeout_s, self.timeout_s))
 
     async def tools(self) -> str:
@@ -112,7 +122,7 @@ class Bench:
             return self.shadow
         if isinstance(self.interpreter, NotRun):
             return self.interpreter
-        self.shadow.write(files)
+        self.lay(files)
         size = self.shadow.on_disk(target.path).stat().st_size
         return await run_mutants(
             self.shadow,

@@ -6,7 +6,7 @@ import asyncio
 import os
 import stat
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -80,17 +80,25 @@ class CopiedShadow(Shadow):
 
 
 async def copy_workspace(
-    base: Path, workspace: Workspace, confinement: Confinement, limits: CopyLimits, kept: KeptCopy | None = None
+    base: Path,
+    workspace: Workspace,
+    confinement: Confinement,
+    limits: CopyLimits,
+    *,
+    kept: KeptCopy | None = None,
+    without: Sequence[str] = (),
 ) -> Shadow | NotRun:
     """A copy of *workspace*, its unsaved buffers laid over it; why not, if it is none.
 
     It is made in the new folder *base*, or refreshed where it is *kept*.
 
     Left out are version control, virtual environments, ``node_modules``, caches, what is not a regular file, and
-    links that lead outside.
+    links that lead outside; and the files and folders that *without* names.
     """
     stop = threading.Event()
-    copying = asyncio.ensure_future(asyncio.to_thread(_copy, base, workspace, confinement, limits, stop, kept=kept))
+    copying = asyncio.ensure_future(
+        asyncio.to_thread(_copy, base, workspace, confinement, limits, stop, kept=kept, without=without)
+    )
     try:
         return await asyncio.shield(copying)
     except asyncio.CancelledError:
@@ -107,11 +115,14 @@ def _copy(
     stop: threading.Event,
     *,
     kept: KeptCopy | None,
+    without: Sequence[str],
 ) -> Shadow | NotRun:
     try:
         root = refresh(kept, workspace.root, limits, stop) if kept else _fresh(base, workspace.root, limits, stop)
         if isinstance(root, NotRun):
             return root
+        for path in without:
+            _remove(root / path)
         shadow = CopiedShadow(root, workspace.root, base, confinement)
         shadow.scratch.mkdir()
         shadow.write({path: text for path, text in workspace.buffers.items() if _belongs(path, shadow)})

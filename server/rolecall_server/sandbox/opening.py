@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
 
@@ -31,12 +31,14 @@ async def shadow_workspace(
     limits: CopyLimits | None = None,
     parent: Path | None = None,
     copies: Path | None = None,
+    without: Sequence[str] = (),
 ) -> AsyncGenerator[Shadow | NotRun]:
     """A shadow of *workspace*, for as long as the context lasts, in which code runs by *confinement*.
 
     *parent* is the folder for temporary files, the system's by default. Where the confinement needs a copy, *limits*
     says what is too large to be copied, and *copies* is the folder where the copy is kept for the next time; without
-    it, or while another run has that copy, a new one is made. The value is `NotRun` when there is no confinement, or
+    it, or while another run has that copy, a new one is made. Files and folders *without* which code shall run are not
+    there for it. The value is `NotRun` when there is no confinement, or
     no shadow.
     """
     if isinstance(confinement, NotRun):
@@ -45,10 +47,12 @@ async def shadow_workspace(
     base = make_base(parent)
     try:
         if confinement.overlays:
-            yield await asyncio.to_thread(lay_over_workspace, base, workspace, confinement)
+            yield await asyncio.to_thread(lay_over_workspace, base, workspace, confinement, without)
         else:
             with take_copy(copies, workspace.root) if copies else nullcontext() as kept:
-                yield await copy_workspace(base, workspace, confinement, limits or CopyLimits(), kept)
+                yield await copy_workspace(
+                    base, workspace, confinement, limits or CopyLimits(), kept=kept, without=without
+                )
     finally:
         await complete(asyncio.to_thread(remove_tree, base))
 

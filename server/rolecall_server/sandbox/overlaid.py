@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +21,8 @@ class OverlaidShadow(Shadow):
     """The files that differ from the workspace's, and marks for those that are gone."""
 
     _buffers: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
+    _without: Sequence[str] = ()
+    """Files and folders that are not there for the code."""
 
     @property
     def changes(self) -> Path:
@@ -44,6 +46,8 @@ class OverlaidShadow(Shadow):
         located = {path: locate(self.original, path) for path in files}
         remove_tree(self.changes)
         self.changes.mkdir()
+        for path in self._without:
+            _mark_as_gone(self._make_folders(Path(path)))
         for path, text in files.items():
             try:
                 self._lay_file(located[path], text)
@@ -74,10 +78,15 @@ class OverlaidShadow(Shadow):
         return self.changes / relative
 
 
-def lay_over_workspace(base: Path, workspace: Workspace, confinement: Confinement) -> Shadow | NotRun:
-    """*workspace* with its unsaved buffers laid over it, kept in the new folder *base*; why not, if that failed."""
+def lay_over_workspace(
+    base: Path, workspace: Workspace, confinement: Confinement, without: Sequence[str] = ()
+) -> Shadow | NotRun:
+    """Return *workspace* with its unsaved buffers laid over it, kept in the new folder *base*; why not, if that failed.
+
+    *without* names files and folders of it that shall not be there.
+    """
     root = base / "overlay" / (workspace.root.name or "workspace")
-    shadow = OverlaidShadow(root, workspace.root, base, confinement, dict(workspace.buffers))
+    shadow = OverlaidShadow(root, workspace.root, base, confinement, dict(workspace.buffers), without)
     try:
         root.mkdir(parents=True)
         shadow.scratch.mkdir()

@@ -15,7 +15,14 @@ from functools import partial
 from pydantic import TypeAdapter
 
 from rolecall_server.context.redaction import Covers
-from rolecall_server.errors import BudgetSpent, ConnectionFailed, RateLimited, ReplyCut, UserMustAct
+from rolecall_server.errors import (
+    BudgetSpent,
+    ConnectionFailed,
+    RateLimited,
+    ReplyCut,
+    SecretsSought,
+    UserMustAct,
+)
 from rolecall_server.model import (
     NO_WISHES,
     ChatMessage,
@@ -65,6 +72,8 @@ class Allowance:
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
     n_under_way: int = 0
     """How many calls have tokens set aside; they may not use all of them."""
+    searches: set[str] = field(default_factory=set[str])
+    """The messages in which an encoded secret turned up, by fingerprint."""
     _ended: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def one_has_ended(self) -> bool:
@@ -128,6 +137,7 @@ class StoredCalls(Relay):
 
     async def _call(self, messages: Sequence[ChatMessage], wishes: Wishes) -> Reply:
         shown = [self._covered(message) for message in messages]
+        self._stop_search(messages)
         request = json.dumps([_stored(message) for message in shown])
         if (told := self._recalled(request)) is not None:
             return self._uncovered(told, wishes)
@@ -198,6 +208,21 @@ class StoredCalls(Relay):
             most_nanos=self.prices.cost(prompt_tokens, reply_tokens),
         )
         return asking, prompt_tokens + reply_tokens
+
+    def _stop_search(self, messages: Sequence[ChatMessage]) -> None:
+        """Note what *messages* hold of encoded secrets after a model first spoke.
+
+        Raises:
+            SecretsSought: it is the second time in this run. What they hold is covered each time.
+        """
+        later = itertools.dropwhile(lambda message: message.role != "assistant", messages)
+        told = {message.text for message in later if message.role != "assistant"}
+        self.allowance.searches |= {sha256(text) for text in told if self.covers.gives_away(text)}
+        if len(self.allowance.searches) > 1:
+            raise SecretsSought(
+                "What its tests or snippets printed held a secret of the workspace, encoded, for the second time. "
+                "It was covered, and the run is stopped."
+            )
 
     def _covered(self, message: ChatMessage) -> ChatMessage:
         cover = self.covers.cover

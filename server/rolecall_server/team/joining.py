@@ -378,7 +378,7 @@ def _sentence(finding: Finding) -> str:
 def _evidence(desk: Desk, whole: _Whole, repairs: int) -> Evidence:
     assert desk.client is not None
     attempt = whole.attempt
-    return evidence(
+    shown = evidence(
         whole.before,
         attempt.run,
         problems=attempt.syntax_errors,
@@ -386,3 +386,4 @@ def _evidence(desk: Desk, whole: _Whole, repairs: int) -> Evidence:
         repairs=repairs,
         model=desk.client.label,
     )
+    return replace(shown, notes=(*shown.notes, *desk.bench.kept_back.notes))

@@ -73,6 +73,7 @@ class Room:
             purpose=f"{step.key}#{row.attempt if row else 0}",
             allowance=self.allowance,
             parameters=parameters_of(role, repository.settings),
+            covers=self.bench.kept_back.covers(),
         )
 
     def _kind(self, step: Step, role: Role) -> str:

@@ -11,6 +11,7 @@ from functools import cached_property, partial
 from rolecall_analysis import Snapshot
 from rolecall_analysis.retrieval import Corpus
 from rolecall_server.context import ContextPack
+from rolecall_server.context.kept_back import KeptBack, find_kept_back
 from rolecall_server.context.manifest import MANIFEST_JSON, manifest_of
 from rolecall_server.craft.attempts import Attempt, Outcome, Work, work_out
 from rolecall_server.craft.lookups import TOOL_NAMES
@@ -146,7 +147,7 @@ async def _work(
     workspace, store = repository.workspace, repository.store
     if request.path and request.revises is None and not request.makes_file:
         read_text_file(workspace, request.path)  # refused before anything is copied or asked
-    async with open_bench(repository, report) as bench:
+    async with open_bench(repository, report, for_model=not isinstance(client, NoModelConfigured)) as bench:
         record = partial(_record, store, run_id, TITLES[request.role])
         rejections = earlier_rejections(store, workspace.root, TITLES[request.role], request.path)
         earlier = await asyncio.to_thread(_earlier, store, workspace, request)
@@ -178,6 +179,7 @@ async def _work(
                 role=request.role,
                 kind=ALONE if request.revises is None else "revise",
                 prices=prices_of(settings.model),
+                covers=bench.kept_back.covers(),
             )
             known = client if isinstance(client, KnownModel) else KnownModel(client)
             fit = fit_of(store, known.label, known.context_tokens)
@@ -229,6 +231,7 @@ async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) 
     if proven is not None:
         shown = with_proof(shown, proven)
     shown = await red_and_green(desk, shown, outcome.attempt.files)
+    shown = replace(shown, notes=(*shown.notes, *desk.bench.kept_back.notes))
     rationale = "\n\n".join(part for part in (work.chosen, without_suspicions(outcome.rationale)) if part)
     return _Written(outcome.attempt, rationale, shown, outcome.interrupted, proven.off if proven else {})
 
@@ -255,8 +258,11 @@ def _record(store: Store, run_id: str, role: str, packed: ContextPack, opening: 
 
 
 @asynccontextmanager
-async def open_bench(repository: Repository, report: Report) -> AsyncGenerator[Bench]:
-    """Where changes are tried; one that runs nothing, and says why, where the settings or the machine forbid it."""
+async def open_bench(repository: Repository, report: Report, *, for_model: bool = True) -> AsyncGenerator[Bench]:
+    """Open a bench to try changes on; it runs nothing, and says why, where the settings or the machine forbid it.
+
+    What runs *for_model* does not see what is kept from models.
+    """
     tests = repository.settings.tests
     if not tests.run:
         off = NotRun("rolecall.tests.run is off.")
@@ -265,13 +271,16 @@ async def open_bench(repository: Repository, report: Report) -> AsyncGenerator[B
     interpreter = find_interpreter(repository.workspace.root, tests.interpreter, repository.environ)
     report("setting the workspace apart", None)
     confinement = await choose_confinement(tests.confinement, repository.workspace.root)
-    async with shadow_workspace(repository.workspace, confinement, copies=cache_path() / "copies") as shadow:
-        yield Bench(shadow, interpreter, tests.timeout_seconds, tests.suite_seconds)
+    kept_back = await asyncio.to_thread(find_kept_back, repository.workspace) if for_model else KeptBack()
+    seen = replace(repository.workspace, buffers={**repository.workspace.buffers, **kept_back.texts})
+    copies = cache_path() / "copies"
+    async with shadow_workspace(seen, confinement, copies=copies, without=kept_back.gone) as shadow:
+        yield Bench(shadow, interpreter, tests.timeout_seconds, tests.suite_seconds, kept_back)
 
 
 async def try_selection(repository: Repository, texts: Mapping[str, str | None], report: Report) -> Evidence:
     """Return what the tests show of *texts*: some hunks of a proposal without the rest."""
-    async with open_bench(repository, report) as bench:
+    async with open_bench(repository, report, for_model=False) as bench:
         trials = Trials(Desk(repository.workspace, repository.snapshot, repository.settings, None, bench, report), ())
         after = await trials.of_change(texts)
         return evidence(trials.before, after, problems=(), findings=(), repairs=0, model="")

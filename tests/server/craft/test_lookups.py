@@ -252,6 +252,23 @@ async def test_where_a_search_cannot_look_is_said(tmp_path: Path, folder: str, s
     assert said in await ask(sources, "list_files", folder=folder)
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        (".env", ".env is kept from any model: files of that name hold secrets."),
+        ("debug.log", "Git ignores debug.log"),
+        ("private.toml", ".aiignore keeps private.toml from any model."),
+        ("README", "1: "),
+    ],
+)
+async def test_lines_are_read_of_what_git_would_read_and_no_private_file_alone(
+    tmp_path: Path, path: str, said: str
+) -> None:
+    sources = sources_at(tmp_path, PROJECT)
+    (tmp_path / ".env").write_text("PASSWORD=1\n")
+    assert said in await ask(sources, "read_lines", path=path)
+
+
 async def test_files_are_listed_by_folder_and_by_pattern(tmp_path: Path) -> None:
     sources = sources_at(tmp_path, PROJECT)
     assert (await ask(sources, "list_files")).splitlines() == [

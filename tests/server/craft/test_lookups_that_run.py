@@ -166,7 +166,7 @@ async def test_what_is_kept_from_models_is_not_there_for_a_snippet(runnable: Run
     )
     async with runnable(private) as sources:
         told = await ask(sources, "run_python", code=code)
-    assert "Not there for it: what .aiignore and .rolecallignore keep from models." in told
+    assert "Not there for it: what is kept from models." in told
     assert "shop/price.py" in told
     assert "the-private-word" not in told
     assert "No module named 'shop.keys'" in told
@@ -195,11 +195,11 @@ def desk_of(sources: Sources, lookups: tuple[str, ...]) -> Desk:
 
 async def test_secrets_are_covered_in_what_a_snippet_prints(runnable: RunnableSources, tmp_path: Path) -> None:
     key = "ghp_" + "Ab3dE5gH7jK9mN1pQ3sT5vW7yZ9bC1eF3hJ5"
-    model = ScriptedModel([asking("run_python", code="print(open('.env').read())"), "done"])
+    model = ScriptedModel([asking("run_python", code="print(open('tests/settings.txt').read())"), "done"])
     store = open_store(tmp_path / "calls.db")
     try:
         run_id = store.add_run(tmp_path, "engineer", "", "")
-        async with runnable({".env": f"VALUE={key}\n"}) as sources:
+        async with runnable({"tests/settings.txt": f"VALUE={key}\n"}) as sources:
             client = LookingUp(StoredCalls(model, store, run_id), tools_for(sources))
             await client.complete([ChatMessage("user", "go")])
     finally:

@@ -232,7 +232,7 @@ def _paths(sources: Sources, place: str) -> list[str]:
     ignored = Ignored(workspace.root, as_git_does=True)
     is_file = place in workspace.buffers or (place != "" and is_there(workspace.root / place, Path.is_file))
     if not (_counts(ignored, place) if is_file else ignored.rules_in(place) is not None):
-        raise NotFound(f"{place} is left out: git ignores it, or tools installed it.", "Read the lines you need.")
+        raise NotFound(f"{place} is left out: git ignores it, or tools installed it.", "Name another folder.")
     if is_file:
         check_shown(sources.view, place)
         return [place]

@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Iterator, Sequence
 
 from pydantic import BaseModel, Field
 
 from rolecall_analysis import is_test
-from rolecall_analysis.ignored import ENVIRONMENT_MARKERS, IGNORED_FOLDERS, VERSION_CONTROL
 from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS, Sources, bounded, shortened, shown_lines
 from rolecall_server.errors import CodeNotRun, NotFound
 from rolecall_server.sandbox import NotRun, ProcessEnd, TestRun
-from rolecall_server.workspace import PRIVACY_FILES, Workspace, privacy_of
 
 _MAX_OUTPUT_LINES = 60
 _SNIPPET_TIMEOUT_S = 20.0
 """Of one snippet: what takes longer is no question but work."""
 _TOLD_FROM_S = 2.0
 """A shorter time is not told: it is another one each time, and most of it is Python's own start."""
-_MOST_HIDDEN = 5_000
 _WHAT_IT_SHOWS = "What the code does today{edits}, which says nothing of what it should do."
 
 
@@ -74,18 +69,19 @@ async def run_python(sources: Sources, snippet: Snippet) -> str:
     """Return what a snippet prints, run in the sandbox with the edits so far and without what is kept from models.
 
     Raises:
-        CodeNotRun: nothing may be run here, or too much would have to be hidden from it.
+        CodeNotRun: nothing may be run here.
     """
-    hidden = await asyncio.to_thread(private_files, sources.view.workspace)
-    laid = {**sources.draft, **dict.fromkeys(hidden)}
-    end = await sources.bench.snippet(laid, snippet.code, _SNIPPET_TIMEOUT_S)
+    end = await sources.bench.snippet(sources.draft, snippet.code, _SNIPPET_TIMEOUT_S)
     if isinstance(end, NotRun):
         raise CodeNotRun(str(end), "Go on without.")
     edits = " with your edits so far" if sources.draft else ""
     said = [_WHAT_IT_SHOWS.format(edits=edits), _how_it_ended(end)]
-    if hidden:
-        said.append(f"Not there for it: what {' and '.join(PRIVACY_FILES)} keep from models.")
-    return "\n".join([*said, *both_ends(sources, end.output.splitlines())])
+    return "\n".join([*said, *_hidden(sources), *both_ends(sources, end.output.splitlines())])
+
+
+def _hidden(sources: Sources) -> list[str]:
+    """Return what a model is told of what was not there for its snippet."""
+    return ["Not there for it: what is kept from models."] if sources.bench.kept_back.private else []
 
 
 def _how_it_ended(end: ProcessEnd) -> str:
@@ -112,27 +108,3 @@ def both_ends(sources: Sources, lines: Sequence[str]) -> list[str]:
         begin, end = begin + 1 - at_the_end, end - at_the_end
     gap = [f"… {end - begin:,} lines left out …"] if begin < end else []
     return [*told[0], *gap, *reversed(told[1])]
-
-
-def private_files(workspace: Workspace) -> list[str]:
-    """Return the files that are kept from models, those that git ignores too; what tools installed is not looked at.
-
-    Raises:
-        CodeNotRun: there are too many.
-    """
-    if not any((workspace.root / name).is_file() for name in PRIVACY_FILES):
-        return []
-    why_private = privacy_of(workspace)
-    found: list[str] = []
-    for folder, folders, names in os.walk(workspace.root):
-        folders[:] = [name for name in folders if name not in VERSION_CONTROL | IGNORED_FOLDERS]
-        if folder != str(workspace.root) and not {*ENVIRONMENT_MARKERS}.isdisjoint((*folders, *names)):
-            folders.clear()
-            continue
-        below = os.path.relpath(folder, workspace.root).replace(os.sep, "/")
-        paths = [name if below == "." else f"{below}/{name}" for name in names]
-        found += [path for path in paths if why_private(path)]
-        if len(found) > _MOST_HIDDEN:
-            what = f"More than {_MOST_HIDDEN:,} files are kept from models, too many to hide from a snippet."
-            raise CodeNotRun(what, "Go on without.")
-    return [*found, *(path for path in workspace.buffers if path not in found and why_private(path))]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from rolecall_analysis import Definition, definitions_in
+from rolecall_analysis.ignored import Ignored, is_ignored
 from rolecall_analysis.queries.symbols import definitions_named
 from rolecall_server.context import View
 from rolecall_server.context.items import check_shown
@@ -61,15 +62,25 @@ def shown_lines(sources: Sources, path: str) -> list[str]:
     """The lines of *path*, without their endings.
 
     Raises:
-        FileRefused: it cannot be read, lies outside, or is kept from models.
+        FileRefused: it cannot be read, lies outside, is ignored by git or kept from models.
         NotFound: it is gone with the edits that were made so far.
     """
     plain = posixpath.normpath(path)
     if sources.draft.get(plain, "") is None:
         raise NotFound(f"{plain} is gone with your edits.", "Ask for another file.")
     check_shown(sources.view, plain)
+    if plain not in sources.draft and not git_would_read(sources.view.workspace, plain):
+        raise FileRefused(
+            f"Git ignores {plain}, or tools installed it: models are shown what git would read.", "Go on."
+        )
     text = read_text_file(sources.view.workspace, plain).text
     return [line.rstrip("\r\n") for line in split_lines(text)]
+
+
+def git_would_read(workspace: Workspace, path: str) -> bool:
+    """Return whether *path* is open in the editor, or a file that git does not ignore."""
+    rules = Ignored(workspace.root, as_git_does=True).rules_in(path.rpartition("/")[0])
+    return path in workspace.buffers or (rules is not None and not is_ignored(path, rules))
 
 
 def may_be_shown(sources: Sources, path: str) -> bool:
