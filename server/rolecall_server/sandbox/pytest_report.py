@@ -60,6 +60,8 @@ class Report:
     uncollected: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Files that were asked for and that it leaves out, each with the reason."""
     faults: tuple[Fault, ...] = ()
+    functions: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=dict[str, "frozenset[tuple[str, int]]"])
+    """The functions that tests ran, where that was asked; each a path and its first line."""
 
     @property
     def says_nothing(self) -> bool:
@@ -76,6 +78,7 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
     uncollected: dict[str, str] = {}
     faults: list[Fault] = []
     collected = 0
+    ran = _Functions()
     running = ""
     exit_code: int | None = None
     for record in _records(location):
@@ -97,6 +100,8 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
                     uncollected.update((path, neutral(why)) for path, why in dict(record["left_out"]).items())
                 case "fault":
                     faults.append(_fault(record, neutral))
+                case "ran":
+                    ran.add(str(record["test"]), record)
                 case "end":
                     exit_code, running = int(record["exit_code"]), ""
                 case _:
@@ -111,7 +116,26 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
         collected,
         uncollected,
         tuple(faults),
+        ran.by_test(),
     )
+
+
+class _Functions:
+    """The functions that tests ran, each told whole once and by its number from then on."""
+
+    def __init__(self) -> None:
+        self._places: dict[int, tuple[str, int]] = {}
+        self._numbers: dict[str, list[int]] = {}
+
+    def add(self, test: str, record: Mapping[str, Any]) -> None:
+        self._places.update({int(number): (str(path), int(line)) for number, path, line in record["new"]})
+        self._numbers.setdefault(test, []).extend(map(int, record["functions"]))
+
+    def by_test(self) -> dict[str, frozenset[tuple[str, int]]]:
+        return {
+            test: frozenset(self._places[number] for number in numbers if number in self._places)
+            for test, numbers in self._numbers.items()
+        }
 
 
 def path_neutraliser(shadow: Shadow, folder: RunFolder) -> Callable[[str], str]:

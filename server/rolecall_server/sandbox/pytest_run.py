@@ -168,7 +168,9 @@ def _wanted(task: _Task) -> dict[str, object] | None:
     if task.suite is None:
         return None
     ending_s = _PART_FOR_TESTS * task.timeout_s
-    return {"first": task.suite.first, "rest_s": min(task.suite.rest_s, ending_s), "first_s": ending_s}
+    known = None if task.suite.known is None else sorted(task.suite.known)
+    limits = {"rest_s": min(task.suite.rest_s, ending_s), "first_s": ending_s}
+    return {"first": task.suite.first, "known": known, **limits}
 
 
 def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> tuple[Command, Sequence[Path]]:
@@ -212,6 +214,7 @@ def _judge(task: _Task, end: ProcessEnd, report: Report) -> TestRun:
         confinement=task.shadow.confinement.name,
         collected=report.collected,
         uncollected=report.uncollected,
+        functions=report.functions,
     )
 
 

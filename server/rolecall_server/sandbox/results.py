@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Literal
@@ -69,6 +69,11 @@ class Suite:
     """Files, the likeliest to fail first."""
     rest_s: float = 0.0
     """None of the others begins later than this; 0: none of them is run."""
+    known: Collection[str] | None = None
+    """The tests, without their parameters, of which is known which functions they run: it is told of the others.
+
+    ``None``: of none.
+    """
 
 
 @dataclass(frozen=True)
@@ -118,6 +123,8 @@ class TestRun:
     """What it was run without, because something of the repository's is broken."""
     is_beside: bool = False
     """Whether all files that were to run first are in that part, so that only others ran."""
+    functions: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=lambda: MappingProxyType({}))
+    """By test, without its parameters: the functions it ran, where that was asked; each a path and its first line."""
 
     @property
     def passed(self) -> tuple[TestOutcome, ...]:

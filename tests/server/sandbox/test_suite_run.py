@@ -111,6 +111,73 @@ async def test_unittest_runs_all_of_them_too(workspace_of: WorkspaceOf, run_in_s
     assert (run.status, run.collected) == ("ran", 2)
 
 
+SHOP = """
+    #- shop.py
+    def total(items): return rounded(sum(items))
+    def rounded(value): return (lambda: round(value))()
+    def unused(): ...
+    #- test_shop.py
+    import pytest
+    from shop import rounded, total
+    @pytest.fixture
+    def items(): return [1, 2]
+    @pytest.mark.parametrize("more", [[], [3]])
+    def test_total(items, more): assert total(items + more) >= 3
+    def test_rounded(): assert rounded(1.2) == 1
+    def test_fails(): raise ValueError(total([]))
+"""
+
+
+async def test_a_suite_tells_which_functions_each_test_runs(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
+) -> None:
+    suite = Suite(rest_s=PATIENCE_S, known=())
+    run = await run_in_shadow(workspace_of(SHOP), measure=["shop.py"], suite=suite)
+    assert run.status == "ran", run.reason
+    assert {test: sorted(ran) for test, ran in run.functions.items()} == {
+        "test_shop.py::test_total": [
+            ("shop.py", 1),
+            ("shop.py", 2),
+            ("test_shop.py", 3),
+            ("test_shop.py", 5),
+        ],
+        "test_shop.py::test_rounded": [("shop.py", 2), ("test_shop.py", 7)],
+        "test_shop.py::test_fails": [("shop.py", 1), ("shop.py", 2), ("test_shop.py", 8)],
+    }
+    assert run.coverage["shop.py"].ratio == 1.0, "coverage is measured beside it"
+
+
+async def test_what_is_known_of_a_test_is_not_watched_again(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
+) -> None:
+    known = ["test_shop.py::test_total", "test_shop.py::test_fails"]
+    run = await run_in_shadow(workspace_of(SHOP), suite=Suite(rest_s=PATIENCE_S, known=known))
+    assert [*run.functions] == ["test_shop.py::test_rounded"]
+    assert not (await run_in_shadow(workspace_of(SHOP), suite=Suite(rest_s=PATIENCE_S))).functions
+
+
+async def test_unittest_tells_it_too_and_a_test_that_profiles_itself_is_left_in_peace(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
+) -> None:
+    workspace = workspace_of("""
+        #- shop.py
+        def total(): return 1
+        #- test_shop.py
+        import cProfile, unittest
+        from shop import total
+        class Total(unittest.TestCase):
+            def test_profile(self):
+                profile = cProfile.Profile()
+                self.assertEqual(profile.runcall(total), 1)
+            def test_total(self):
+                self.assertEqual(total(), 1)
+        def load_tests(loader, tests, pattern): return tests
+    """)
+    run = await run_in_shadow(workspace, suite=Suite(rest_s=PATIENCE_S, known=()))
+    assert (run.status, run.failed) == ("ran", ())
+    assert ("shop.py", 1) in run.functions["test_shop.py::Total::test_total"]
+
+
 async def test_first_tests_are_run_by_name_where_the_suite_cannot_begin(
     workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:

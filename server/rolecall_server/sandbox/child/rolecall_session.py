@@ -19,6 +19,8 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rolecall_watch import Watch  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from types import ModuleType
@@ -259,10 +261,12 @@ class Session:
     """What is watched from before the first import of the workspace's to the end."""
 
     def __init__(self) -> None:
-        self.request = json.loads((_here / "request.json").read_text("utf-8"))
+        self.request: dict[str, Any] = json.loads((_here / "request.json").read_text("utf-8"))
         copy = Path(self.request["copy"])
         self._redirection = Redirection(Path(self.request["original"]), copy)
         self._measurement = Measurement(copy, self.request["measure"], self.request["by_test"])
+        known: Any = (self.request.get("suite") or {}).get("known")
+        self._watch: Any = None if known is None else Watch(str(copy), known, tell)
 
     def start(self) -> None:
         """Begins to watch."""
@@ -273,8 +277,11 @@ class Session:
     def enter(self, test: str) -> None:
         """Says that *test* runs from now on; empty for none."""
         self._measurement.enter(test)
+        if self._watch is not None:
+            self._watch.enter(test)
 
     def finish(self) -> None:
         """Tells what was seen."""
+        self.enter("")
         self._measurement.finish()
         self._redirection.finish()
