@@ -41,6 +41,8 @@ class SelectedTests:
     """A sentence without its subject, the file: ``test_view calls total, through checkout``."""
     steps: tuple[Step, ...] = ()
     """From what changed to the test; empty where it does not call it."""
+    tests: tuple[str, ...] = ()
+    """Those of its tests that earlier runs saw run what changed, likeliest first; the graph itself knows of none."""
 
     @property
     def certain(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Mapping
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,9 @@ from rolecall_server.cli.reading import Code, read_code
 from rolecall_server.cli.screen import Screen, print_json, say, waiting, wide_screen
 from rolecall_server.cli.statistics import read_statistics
 from rolecall_server.cli.unbound import print_unbound
-from rolecall_server.errors import NotFound, RolecallError
+from rolecall_server.craft.history import NOTHING_KNOWN, History, recall, with_history
+from rolecall_server.errors import NotFound, RolecallError, StoreUnavailable
+from rolecall_server.store import open_store, store_path
 
 MAX_SYMBOLS = 1_000
 """What a search prints at most."""
@@ -104,7 +107,8 @@ def _impact(arguments: argparse.Namespace, messages: Screen) -> int:
 
 def _tests(arguments: argparse.Namespace, messages: Screen) -> int:
     code = read_code(arguments.folder, messages)
-    found = select_tests(code.snapshot, [_changed(code, arguments.folder, text) for text in arguments.of])
+    changed = [_changed(code, arguments.folder, text) for text in arguments.of]
+    found = with_history(code.snapshot, select_tests(code.snapshot, changed), changed, _history(code))
     if arguments.json:
         print_json([_selected_json(code, one) for one in found])
     else:
@@ -119,7 +123,19 @@ def _selected_json(code: Code, selected: SelectedTests) -> Mapping[str, Any]:
         "reason": selected.reason,
         "certain": selected.certain,
         "steps": [_step_json(code, step) for step in selected.steps],
+        "tests": [code.shown(test) for test in selected.tests],
     }
+
+
+def _history(code: Code) -> History:
+    """Return what earlier runs in the folder showed of its tests; nothing where the store cannot tell."""
+    if code.below or not store_path().exists():
+        return NOTHING_KNOWN
+    try:
+        with closing(open_store(store_path())) as store:
+            return recall(store, code.root)
+    except StoreUnavailable:
+        return NOTHING_KNOWN
 
 
 def _changed(code: Code, folder: Path, text: str) -> Definition | str:

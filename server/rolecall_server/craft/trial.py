@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rolecall_analysis import Definition, SelectedTests, Snapshot, definitions_in, importers, is_python, select_tests
 from rolecall_server.context.kept_back import KeptBack
+from rolecall_server.craft.history import NOTHING_KNOWN, History, Memory, with_history
 from rolecall_server.review.evidence import CoverageChange, Evidence, Failure, Finding, Tally
 from rolecall_server.sandbox import (
     FileCoverage,
@@ -16,6 +18,7 @@ from rolecall_server.sandbox import (
     ProcessEnd,
     Repetition,
     Shadow,
+    Suite,
     TestOutcome,
     TestRun,
     Unconfined,
@@ -51,9 +54,10 @@ class Bench:
     timeout_s: float
     suite_s: float = 0.0
     """After so long no test begins that was not asked for, where the whole suite is to run."""
-
     kept_back: KeptBack = field(default_factory=KeptBack)
     """What the shadow keeps from code that runs there, for a model may see what that prints."""
+    memory: Memory | None = None
+    """Where is kept what runs of the whole suite show of its tests; ``None``: nowhere."""
 
     def lay(self, files: Mapping[str, str | None]) -> None:
         """Lay *files* over the shadow, with masks for the secrets of the workspace."""
@@ -73,10 +77,15 @@ class Bench:
         if isinstance(self.interpreter, NotRun) and not any(map(runs_tests, targets)):
             return self.interpreter
         self.lay(files)
-        rest_s = self.suite_s if whole else None
-        return await run_targets(
-            self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s, rest_s=rest_s
-        )
+        if not whole:
+            return await run_targets(self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s)
+        # With files laid over it, the repository is not the one that the next run finds.
+        known = None if files or self.memory is None else await asyncio.to_thread(self.memory.fresh)
+        suite = Suite(tuple(targets), self.suite_s, known)
+        run = await run_targets(self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s, suite=suite)
+        if self.memory is not None:
+            await asyncio.to_thread(self.memory.learn, run)
+        return run
 
     async def repeat(self, files: Mapping[str, str | None], targets: Sequence[str], times: int) -> Repetition | NotRun:
         """The tests in *targets* with *files* laid over the workspace, so many times, each in an order of its own."""
@@ -144,10 +153,13 @@ def affected_tests(snapshot: Snapshot, files: Collection[str]) -> tuple[str, ...
     return tuple(one.path for one in _selected(snapshot, files, {path: [path] for path in files}))
 
 
-def select_for_change(snapshot: Snapshot, files: Mapping[str, str | None]) -> tuple[SelectedTests, ...]:
+def select_for_change(
+    snapshot: Snapshot, files: Mapping[str, str | None], history: History = NOTHING_KNOWN
+) -> tuple[SelectedTests, ...]:
     """Return the test files that reach what *files* change in *snapshot*, likeliest to fail first, each with why.
 
-    That is, those that reach the changed definitions with the change, or without it those that are gone then.
+    That is, those that reach the changed definitions with the change, or without it those that are gone then; and
+    those that by *history* ran one of them.
     """
     after = snapshot.with_changes(files)
     changed = {path: _changed_parts(snapshot, after, path) for path in files}
@@ -157,7 +169,9 @@ def select_for_change(snapshot: Snapshot, files: Mapping[str, str | None]) -> tu
         known = found.get(one.path)
         if files.get(one.path, "") is not None and (known is None or known.score < one.score):
             found[one.path] = one
-    return tuple(sorted(found.values(), key=lambda one: -one.score))
+    selected = sorted(found.values(), key=lambda one: -one.score)
+    parts = [part for each in (changed, gone) for path in files if is_python(path) for part in each[path]]
+    return tuple(one for one in with_history(snapshot, selected, parts, history) if files.get(one.path, "") is not None)
 
 
 def _selected(

@@ -115,7 +115,9 @@ async def carry_out_run(run_id: str, repository: Repository, client: ModelClient
         bench = Bench(NO_CODE, NO_CODE, 0.0)
         if any(role.publishes("edits") for role in roster.values()):
             bench = await stack.enter_async_context(open_bench(repository, developer.report))
-        shared = SharedBench(bench.shadow, bench.interpreter, bench.timeout_s, bench.suite_s, bench.kept_back)
+        shared = SharedBench(
+            bench.shadow, bench.interpreter, bench.timeout_s, bench.suite_s, bench.kept_back, bench.memory
+        )
         allowance = Allowance(since_s=time.time())
         room = Room(run_id, repository, roster, client, shared, developer.report, developer.ask, allowance)
         return await operate(room, developer.control, developer.on_message, developer.on_steps)

@@ -14,6 +14,7 @@ from rolecall_server.context import ContextPack
 from rolecall_server.context.kept_back import KeptBack, find_kept_back
 from rolecall_server.context.manifest import MANIFEST_JSON, manifest_of
 from rolecall_server.craft.attempts import Attempt, Outcome, Work, work_out
+from rolecall_server.craft.history import Memory
 from rolecall_server.craft.lookups import TOOL_NAMES
 from rolecall_server.craft.trial import Bench, evidence
 from rolecall_server.craft.verdicts import without_suspicions
@@ -275,7 +276,8 @@ async def open_bench(repository: Repository, report: Report, *, for_model: bool 
     seen = replace(repository.workspace, buffers={**repository.workspace.buffers, **kept_back.texts})
     copies = cache_path() / "copies"
     async with shadow_workspace(seen, confinement, copies=copies, without=kept_back.gone) as shadow:
-        yield Bench(shadow, interpreter, tests.timeout_seconds, tests.suite_seconds, kept_back)
+        memory = Memory(repository.store, repository.workspace.root, repository.snapshot)
+        yield Bench(shadow, interpreter, tests.timeout_seconds, tests.suite_seconds, kept_back, memory)
 
 
 async def try_selection(repository: Repository, texts: Mapping[str, str | None], report: Report) -> Evidence:

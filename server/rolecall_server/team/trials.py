@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from rolecall_analysis import Snapshot, is_test
+from rolecall_server.craft.history import NOTHING_KNOWN
 from rolecall_server.craft.red_green import with_red_and_green
 from rolecall_server.craft.trial import bad_outcomes, is_of_all, select_for_change
 from rolecall_server.review.evidence import Evidence
@@ -54,7 +55,7 @@ class Trials:
 
     async def of_change(self, files: Mapping[str, str | None]) -> TestRun | NotRun:
         """Run the tests that reach *files*, then the others, without the change and with it; the run with it."""
-        targets = await asyncio.to_thread(tests_of_change, self.desk.snapshot, files)
+        targets = await asyncio.to_thread(tests_of_change, self.desk, files)
         whole = await asyncio.to_thread(_has_suite, self.desk.snapshot, files)
         if not targets and not whole:
             return NotRun("No test reaches the changed files.")
@@ -95,6 +96,8 @@ async def red_and_green(desk: Desk, shown: Evidence, files: Mapping[str, str | N
     )
 
 
-def tests_of_change(snapshot: Snapshot, files: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Return the test files that reach *files*, likeliest to fail first."""
-    return tuple(one.path for one in select_for_change(snapshot, files))
+def tests_of_change(desk: Desk, files: Mapping[str, str | None]) -> tuple[str, ...]:
+    """Return the test files that reach *files*, or were seen to, likeliest to fail first."""
+    memory = desk.bench.memory
+    history = memory.recall() if memory is not None else NOTHING_KNOWN
+    return tuple(one.path for one in select_for_change(desk.snapshot, files, history))

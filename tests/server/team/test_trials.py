@@ -45,6 +45,8 @@ BROKEN = {
     "filters.py": "def upper(text): return text\ndef lower(text): return text.lower()\n",
 }
 
+UPPER_BROKEN = "def upper(text): return text\n" + SHOP.partition("text.upper()\n")[2].partition("#-")[0]
+
 
 @asynccontextmanager
 async def trials_in(root: Path, **settings: object) -> AsyncGenerator[Trials]:
@@ -101,6 +103,33 @@ async def test_data_may_break_any_test_and_prose_none(tmp_path: Path) -> None:
             "tests/test_lower.py",
         }
         assert isinstance(await trials.of_change({"README.md": "Filters, and more.\n"}), NotRun)
+
+
+async def test_a_test_that_was_seen_to_run_what_changes_comes_first_the_next_time(tmp_path: Path) -> None:
+    async with trials_in(tmp_path) as trials:
+        await trials.without_change((), whole=True)
+        run = await Trials(trials.desk, ()).of_change({"filters.py": UPPER_BROKEN})
+    assert isinstance(run, TestRun)
+    assert [one.test_id for one in run.outcomes] == [
+        "tests/test_by_name.py::test_upper",  # nothing in the text leads to it
+        "tests/test_lower.py::test_lower",
+        "tests/test_known.py::test_broken_all_along",
+    ]
+
+
+async def test_a_run_with_a_change_teaches_how_tests_end_and_not_what_they_run(tmp_path: Path) -> None:
+    async with trials_in(tmp_path) as trials:
+        memory = trials.desk.bench.memory
+        assert memory is not None
+        await trials.with_change(BROKEN, (), whole=True)
+        assert {test.partition("::")[2]: (one.ends, one.ran) for test, one in memory.recall().tests.items()} == {
+            "test_upper": ("f", ()),
+            "test_broken_all_along": ("f", ()),
+            "test_lower": ("p", ()),
+        }
+        await trials.without_change((), whole=True)
+        assert memory.fresh() == {*memory.recall().tests}
+        assert memory.recall().tests["tests/test_by_name.py::test_upper"].ends == "pf"
 
 
 REPAIRED = {

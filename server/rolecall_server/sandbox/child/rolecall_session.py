@@ -265,7 +265,8 @@ class Session:
         copy = Path(self.request["copy"])
         self._redirection = Redirection(Path(self.request["original"]), copy)
         self._measurement = Measurement(copy, self.request["measure"], self.request["by_test"])
-        known: Any = (self.request.get("suite") or {}).get("known")
+        wanted: dict[str, Any] = self.request.get("suite") or {}
+        known = wanted.get("known")
         self._watch: Any = None if known is None else Watch(str(copy), known, tell)
 
     def start(self) -> None:

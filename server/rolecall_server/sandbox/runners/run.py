@@ -32,24 +32,24 @@ async def run_targets(
     measure: Sequence[str] = (),
     *,
     timeout_s: float,
-    rest_s: float | None = None,
+    suite: Suite | None = None,
 ) -> TestRun:
     """Return how *targets* end in *shadow*: Python's by *interpreter*, others by the runners their packages name.
 
     A target that is no test of a language but Python stands for its whole package. *measure* names Python files
-    whose coverage is wanted. Each command may take *timeout_s*. With *rest_s* the repository's own collection says
-    which tests Python has; those that are no targets run after them, and none of them begins later than that.
+    whose coverage is wanted. Each command may take *timeout_s*. With a *suite*, whose first files are the
+    targets, the repository's own collection says which tests Python has.
     """
     others = [target for target in targets if runs_tests(target)]
     python = [target for target in targets if target not in others]
     runs: list[TestRun] = []
-    if python or rest_s is not None or not others:
+    if python or suite is not None or not others:
         if isinstance(interpreter, NotRun):
             runs.append(TestRun("not run", str(interpreter), confinement=shadow.confinement.name))
         else:
-            suite = None if rest_s is None else Suite(tuple(python), rest_s)
             named = python if suite is None else ()
-            runs.append(await run_tests(shadow, interpreter, named, measure, timeout_s=timeout_s, suite=suite))
+            wanted = None if suite is None else replace(suite, first=tuple(python))
+            runs.append(await run_tests(shadow, interpreter, named, measure, timeout_s=timeout_s, suite=wanted))
     for errand in _grouped(shadow, others):
         if isinstance(errand, NotRun):
             runs.append(TestRun("not run", str(errand), confinement=shadow.confinement.name))
@@ -187,4 +187,5 @@ def joined(runs: Sequence[TestRun]) -> TestRun:
         uncollected={path: why for run in runs for path, why in run.uncollected.items()},
         without=tuple(gap for run in runs for gap in run.without),
         is_beside=any(run.is_beside for run in runs) and not any(run.has_run_any for run in runs if not run.is_beside),
+        functions={test: ran for run in runs for test, ran in run.functions.items()},
     )
