@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -55,7 +56,7 @@ async def test_a_finding_is_a_warning_on_its_symbol_until_that_is_changed(root: 
         assert (warning.code, warning.range.start.line) == ("p1", 8)
         assert warning.message.startswith("Finding: shop/price.py, line 9, discount: A negative rate raises the price.")
         assert "\n  discount(10, -1)\n" in warning.message
-        assert "Failed: DID NOT RAISE" in warning.message
+        assert "\n  gave: no exception\n  promised: ValueError\n" in warning.message
         assert "test_no_negative_rate, which fails as it is marked to: off until" in warning.message
 
         editor.replace_text("shop/price.py", "# Prices of a shop.\n" + FILES["shop/price.py"])
@@ -103,3 +104,33 @@ def test_findings_stand_first_in_a_terminal_and_are_there_for_programs(root: Pat
     assert "\n\nFinding: shop/price.py, line 9, discount: A negative rate" in shown, "the first line of evidence"
     (defect,) = json.loads(told.stdout)["proposal"]["evidence"]["defects"]
     assert (defect["symbol"], defect["call"]) == ("discount", "discount(10, -1)")
+
+
+def test_accepting_all_on_the_command_line_leaves_the_test_of_a_finding_off(root: Path) -> None:
+    test_file = root / "tests/test_price.py"
+    with ChatServer(FINDS) as chat:
+        environ = environment(root.parent / "home", chat.base_url)
+        for command in (["tests", "shop/price.py"], ["review", "p1", "--accept", "all"]):
+            told = [sys.executable, "-I", "-m", "rolecall_server", *command]
+            shown = subprocess.run(told, cwd=root, env=environ, capture_output=True, text=True, check=True).stdout
+    assert "def test_a_tenth" in test_file.read_text()
+    assert "test_no_negative_rate" not in test_file.read_text()
+    (left,) = re.findall(r"Undecided: (h\d+)\.", shown)
+    command = [sys.executable, "-I", "-m", "rolecall_server", "review", "p1", "--accept", left]
+    subprocess.run(command, cwd=root, env=environ, capture_output=True, check=True)
+    assert "@pytest.mark.xfail(strict=True" in test_file.read_text(), "by its own id it is taken"
+
+
+async def test_accepting_a_proposal_in_an_editor_leaves_the_test_of_a_finding_off(root: Path) -> None:
+    async with session(root, FINDS) as (editor, _):
+        await editor.run("rolecall.tests.generate", uri=editor.open("shop/price.py"))
+        editor.open("tests/test_price.py")
+        await until(lambda: bool(editor.hunks("tests/test_price.py")))
+        await editor.execute("rolecall.proposal.accept", proposalId="p1")
+        await until(lambda: "def test_a_tenth" in editor.text("tests/test_price.py"))
+        assert "test_no_negative_rate" not in editor.text("tests/test_price.py")
+        await until(lambda: len(editor.hunks("tests/test_price.py")) == 1)
+        (left,) = editor.hunks("tests/test_price.py")
+        proposal_id, _, hunk_id = left.partition("/")
+        await editor.execute("rolecall.hunk.accept", proposalId=proposal_id, hunkId=hunk_id)
+        await until(lambda: "@pytest.mark.xfail(strict=True" in editor.text("tests/test_price.py"))

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
-from rolecall_server.craft.test_text import WrittenTest
+from rolecall_server.craft.test_text import Function, WrittenTest
 from rolecall_server.python_trees import parse_expression
 
 WHOLE = -1
@@ -13,20 +14,89 @@ WHOLE = -1
 
 
 def calls_in(test: WrittenTest, symbol: str, lines: Collection[int] = ()) -> dict[str, set[int]]:
-    """The calls of *symbol* in *test*, each with the rows that make it; parameters have their values in it.
+    """Return the calls of *symbol* that *test* makes, itself or in a function of its file, each with its rows.
 
-    Only those on *lines*, counted from 1, where there are any there. A method called ``__init__`` is called by its
-    class's name.
+    Parameters have their values in them. Only those on *lines*, counted from 1, where there are any there: all lines on
+    the way, first of all. A method called ``__init__`` is called by its class's name.
     """
-    parts = symbol.split(".")
-    name = parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
-    body = [node for statement in test.node.body for node in ast.walk(statement)]
-    calls = [node for node in body if isinstance(node, ast.Call) and _last_name(node.func) == name]
+    name = _called_as(symbol)
     found: dict[str, set[int]] = {}
     for number, values in _cases(test):
-        for call in [call for call in calls if call.lineno in lines] or calls:
-            found.setdefault(ast.unparse(_with_values(call, values)), set()).add(number)
+        made = list(_made(test.node, name, values, test.helpers, ()))
+        whole = [one for one in made if all(line in lines for line in one.lines)]
+        for one in whole or [one for one in made if one.lines[-1] in lines] or made:
+            found.setdefault(one.call, set()).add(number)
     return found
+
+
+def calls_below(node: ast.expr, symbol: str) -> list[ast.Call]:
+    """Return the calls of *symbol* in *node*."""
+    name = _called_as(symbol)
+    return [one for one in ast.walk(node) if isinstance(one, ast.Call) and _last_name(one.func) == name]
+
+
+def _called_as(symbol: str) -> str:
+    parts = symbol.split(".")
+    return parts[-2] if parts[-1] == "__init__" and len(parts) > 1 else parts[-1]
+
+
+@dataclass(frozen=True)
+class _Made:
+    """A call that a test makes, and the lines of the calls that lead to it, its own last."""
+
+    call: str
+    lines: tuple[int, ...]
+
+
+def _made(
+    function: Function,
+    name: str,
+    values: Mapping[str, ast.expr],
+    helpers: Mapping[str, Function],
+    above: tuple[Function, ...],
+) -> Iterator[_Made]:
+    """Yield the calls of *name* in *function*, whose parameters have *values*, and in the helpers that it calls.
+
+    A helper that is on the way already, *above*, is not followed again.
+    """
+    known = {**_constants(function), **values}
+    on_the_way = (*above, function)
+    for node in (node for statement in function.body for node in ast.walk(statement)):
+        if not isinstance(node, ast.Call):
+            continue
+        helper = helpers.get(ast.unparse(node.func))
+        if _last_name(node.func) == name:
+            yield _Made(ast.unparse(_with_values(node, known)), (node.lineno,))
+        elif helper is not None and helper not in on_the_way:
+            given = {key: _with_values(value, known) for key, value in _arguments(helper, node).items()}
+            for one in _made(helper, name, given, helpers, on_the_way):
+                yield _Made(one.call, (node.lineno, *one.lines))
+    for fixture in (helpers.get(each.arg) for each in function.args.args):
+        if fixture is not None and fixture not in on_the_way:
+            yield from _made(fixture, name, {}, helpers, on_the_way)
+
+
+def _arguments(function: Function, call: ast.Call) -> dict[str, ast.expr]:
+    """Return what *call* gives for the parameters of *function*, their defaults where it gives nothing."""
+    names = [each.arg for each in (*function.args.posonlyargs, *function.args.args)]
+    given = function.args.defaults
+    defaults = dict(zip(names[len(names) - len(given) :], given, strict=True))
+    is_method = isinstance(call.func, ast.Attribute) and names[:1] == ["self"]
+    placed = dict(zip(names[1:] if is_method else names, call.args, strict=False))
+    return defaults | placed | {each.arg: each.value for each in call.keywords if each.arg is not None}
+
+
+def _constants(function: Function) -> dict[str, ast.expr]:
+    """Return the locals of *function* that are set once, to a constant."""
+    names = [node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    return {
+        node.targets[0].id: node.value
+        for node in function.body
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Constant)
+        and names.count(node.targets[0].id) == 1
+    }
 
 
 def calls_in_backticks(sentence: str, symbol: str) -> set[str]:
@@ -73,8 +143,8 @@ class _Filled(ast.NodeTransformer):
         return self._values.get(node.id, node)
 
 
-def _with_values(call: ast.Call, values: Mapping[str, ast.expr]) -> ast.AST:
-    copied = parse_expression(ast.unparse(call))
+def _with_values(node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
+    copied = parse_expression(ast.unparse(node))
     return _Filled(values).visit(copied)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rolecall_server.python_trees import parse_python
 from rolecall_server.sandbox import TestRun
 from rolecall_server.workspace import split_lines
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True)
@@ -17,7 +19,9 @@ class WrittenTest:
 
     name: str
     """As pytest joins it: ``TestPrice::test_total``."""
-    node: ast.FunctionDef | ast.AsyncFunctionDef
+    node: Function
+    helpers: Mapping[str, Function] = field(default_factory=dict[str, "Function"], compare=False)
+    """The other functions that it may call: those of its file, and as ``self.name`` those of its class."""
 
     @property
     def start(self) -> int:
@@ -146,13 +150,16 @@ def without_idle_imports(text: str, earlier: str, base: str | None) -> str:
 
 
 def _written(text: str) -> Iterator[WrittenTest]:
-    for node in _parse(text).body:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test"):
-            yield WrittenTest(node.name, node)
+    body = _parse(text).body
+    functions = {node.name: node for node in body if isinstance(node, Function)}
+    for node in body:
+        if isinstance(node, Function) and node.name.startswith("test"):
+            yield WrittenTest(node.name, node, functions)
         elif isinstance(node, ast.ClassDef):
-            for member in node.body:
-                if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef) and member.name.startswith("test"):
-                    yield WrittenTest(f"{node.name}::{member.name}", member)
+            members = [member for member in node.body if isinstance(member, Function)]
+            helpers = functions | {f"self.{member.name}": member for member in members}
+            tests = [member for member in members if member.name.startswith("test")]
+            yield from (WrittenTest(f"{node.name}::{member.name}", member, helpers) for member in tests)
 
 
 def _parse(text: str) -> ast.Module:

@@ -16,11 +16,16 @@ def render_defect(defect: Defect) -> list[str]:
     lines = [f"Finding: {defect.path}, line {defect.line + 1}, {defect.symbol}: {defect.sentence}"]
     if defect.call:
         lines.append(f"  {defect.call}")
-    lines += [f"  {line}" for line in defect.seen.splitlines()]
+    lines += _gave(defect) or [f"  {line}" for line in defect.seen.splitlines()]
     if defect.offered:
         return [*lines, f"  Shown by {defect.offered}, which fails as it is marked to: off until accepted by itself."]
     shown = f"Shown by {defect.test}, which fails and is not proposed." if defect.test else "No test shows it."
     return [*lines, f"  {shown}"]
+
+
+def _gave(defect: Defect) -> list[str]:
+    promised = [f"  promised: {defect.promised}"] if defect.promised else []
+    return [f"  gave: {defect.gave}", *promised] if defect.gave else []
 
 
 def describe_worth(worth: TestWorth) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from rolecall_analysis import Snapshot, find_definition
+from rolecall_server.craft.promises import gave_and_promised
 from rolecall_server.craft.reported_calls import WHOLE, calls_in, calls_in_backticks
 from rolecall_server.craft.test_text import failing_rows
 from rolecall_server.craft.verdicts import Suspicion, read_suspicions
@@ -26,6 +27,29 @@ class Reported:
 
     defect: Defect
     calls: frozenset[str]
+    tests: frozenset[str] = frozenset()
+    """Those that show it, by ``path::name``."""
+
+    def repeats(self, other: Reported) -> bool:
+        """Return whether this tells *other* in other words: by a test of its, or by a call that gave the same."""
+        if self.tests & other.tests:
+            return True
+        mine, known = self.defect, other.defect
+        gave = {mine.gave or known.gave, known.gave or mine.gave}
+        is_there = (mine.path, mine.symbol) == (known.path, known.symbol)
+        return is_there and (mine.sentence == known.sentence or (len(gave) == 1 and bool(self.calls & other.calls)))
+
+
+def each_once(told: Iterable[Reported]) -> tuple[Reported, ...]:
+    """Return what was *told* without repetitions: of several that are the same, the first that a test shows."""
+    kept: list[Reported] = []
+    for one in told:
+        same = next((known for known in kept if one.repeats(known)), None)
+        if same is None:
+            kept.append(one)
+        elif one.defect.test and not same.defect.test:
+            kept[kept.index(same)] = one
+    return tuple(kept)
 
 
 def findings_in(
@@ -45,8 +69,11 @@ def findings_in(
         calls = _calls_shown(draft, suspicion, run, shown)
         test, seen = (name_of(shown[0].test_id), _seen(shown[0])) if shown else ("", "")
         call = min(_calls_shown(draft, suspicion, run, shown[:1]), default="")
-        defect = replace(_defect(desk, suspicion), test=test, call=call, seen=seen)
-        found.append(Reported(defect, calls | calls_in_backticks(suspicion.sentence, suspicion.symbol)))
+        written = draft.added().get(test)
+        gave, promised = gave_and_promised(written, suspicion.symbol, shown[0]) if written else ("", "")
+        defect = replace(_defect(desk, suspicion), test=test, call=call, seen=seen, gave=gave, promised=promised)
+        tests = frozenset(name_of(outcome.test_id) for outcome in shown)
+        found.append(Reported(defect, calls | calls_in_backticks(suspicion.sentence, suspicion.symbol), tests))
     return tuple(sorted(found, key=lambda one: not one.defect.test))
 
 

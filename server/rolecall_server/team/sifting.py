@@ -19,7 +19,7 @@ from rolecall_server.errors import NothingToTest
 from rolecall_server.review.evidence import Defect, LeftOut
 from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
 from rolecall_server.team.draft import Draft, name_of
-from rolecall_server.team.reported import Reported, findings_in
+from rolecall_server.team.reported import Reported, each_once, findings_in
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.trials import Trials
 
@@ -63,12 +63,17 @@ def sift(sieve: Sieve, run: TestRun | NotRun, said: str) -> TestRun | NotRun:
     """
     desk, draft = sieve.desk, sieve.draft
     failures = new_failures(sieve.trials.before, run)
-    sieve.reported += findings_in(said, sieve.request.path, desk, draft, run=run, failures=failures)
+    found = findings_in(said, sieve.request.path, desk, draft, run=run, failures=failures)
+    sieve.reported = [*each_once((*sieve.reported, *found))]
+    repeated = frozenset[str]().union(*(one.tests for one in found if one not in sieve.reported))
+    repeated -= frozenset[str]().union(*(one.tests for one in sieve.reported))
     if isinstance(run, TestRun) and (missing := _missing_for_all(desk.snapshot, failures, said)):
         run = NotRun(missing, "Make it available to the interpreter that runs your tests, then run them.")
     unsound = unsound_in(sieve.request, desk.snapshot, draft.files, draft.bases)
     draft.leave_out({one.test: one.reason for one in unsound})
     _leave_out_failing(sieve, run, failures, said)
+    for name in repeated:
+        sieve.showing.pop(name, None)
     _leave_out_what_findings_deny(sieve)
     hold_to_tests(sieve)
     return run

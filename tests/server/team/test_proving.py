@@ -257,6 +257,36 @@ async def test_what_is_found_while_mending_is_a_finding_too(bench: Bench) -> Non
     assert len(bench.model.asked) == 2
 
 
+async def test_a_finding_that_is_told_again_in_other_words_is_told_once(bench: Bench) -> None:
+    said = (
+        "Finding: shop/price.py::discount: It refuses 1. Shown by test_all_of_it.\n"
+        "Finding: shop/price.py::discount: A rate of 1 raises, but takes all of it. Shown by test_all_of_it.\n"
+        "Finding: shop/price.py::discount: The edge is wrong: see `discount(10, 1)`. Shown by test_edge.\n"
+        "Finding: shop/price.py::discount: A rate of 2 is refused. Shown by test_too_much."
+    )
+    shows = "def test_all_of_it():\n    assert discount(10, 1) == 0\n"
+    edge = "def test_edge():\n    assert 0 == discount(10, 1)\n"
+    other = "def test_too_much():\n    assert discount(10, 2) == -10\n"
+    finished = await bench.run([creating(TENTH, shows, edge, other, said=said)])
+    evidence = finished.proposal.evidence
+    assert [defect.sentence for defect in evidence.defects] == ["It refuses 1.", "A rate of 2 is refused."]
+    (change,) = finished.proposal.files
+    offered = "".join(line for hunk in change.hunks if hunk.off for line in hunk.new_lines)
+    assert "def test_all_of_it" in offered
+    assert "def test_too_much" in offered
+    assert "def test_edge" not in offered
+
+
+async def test_a_finding_shows_what_a_call_in_a_helper_gave_and_what_was_promised(bench: Bench) -> None:
+    said = "Finding: shop/price.py::share: It rounds down, people pay too little. Shown by test_fair."
+    helper = "def each_of(n):\n    return share(7, n)\n"
+    fair = "def test_fair():\n    assert each_of(2) == 3.5\n"
+    finished = await bench.run([creating(TENTH, helper, fair, said=said)])
+    (defect,) = finished.proposal.evidence.defects
+    assert (defect.call, defect.gave, defect.promised) == ("share(7, 2)", "3", "3.5")
+    assert render_evidence(finished.proposal.evidence)[1:4] == ["  share(7, 2)", "  gave: 3", "  promised: 3.5"]
+
+
 async def test_a_finding_whose_test_passes_is_none(bench: Bench) -> None:
     said = "Finding: shop/price.py::share: share(7, 2) is not 3. Shown by test_share."
     finished = await bench.run([creating(TENTH, SHARES, said=said)])
