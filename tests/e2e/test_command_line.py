@@ -458,6 +458,24 @@ def test_yes_leaves_guarded_files_undecided_and_says_so(root: Path) -> None:
     assert 'version = "2"' in (root / "pyproject.toml").read_text()
 
 
+def test_yes_moves_no_program_into_an_environment_nor_writes_what_is_not_plainly_source(root: Path) -> None:
+    script = root / "scripts/build.sh"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\necho building\n")
+    script.chmod(0o755)
+    move = "RENAME FILE: scripts/build.sh -> venv/bin/python\n\n"
+    reply = move + block("mise.toml", "", "[tools]\n") + block("docs/guide.md", "", "# Guide\n") + SOLD
+    arguments = ("implement", "a version", "--set", "tests.run=false", "--yes", "--untested")
+    ended = rolecall(root, reply, *arguments)
+    assert ended.returncode == 0, ended.stderr
+    assert "venv/bin/python is guarded: it lies in an environment" in ended.stdout
+    assert "mise.toml is guarded" in ended.stdout
+    assert "Wrote docs/guide.md, shop/price.py." in ended.stdout
+    assert not (root / "venv").exists()
+    assert not (root / "mise.toml").exists()
+    assert os.access(script, os.X_OK)
+
+
 def test_the_engineer_deletes_and_renames_files(root: Path) -> None:
     (root / "shop/old.py").write_text("OLD = 1\n")
     reply = (

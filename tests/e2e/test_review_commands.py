@@ -271,6 +271,20 @@ def test_a_guarded_file_takes_a_second_answer_that_names_it_and_says_why(root: P
     assert (root / "pyproject.toml").read_text() == SETTINGS
 
 
+def test_a_program_gets_another_name_only_after_a_second_answer(root: Path) -> None:
+    script = root / "scripts/build.sh"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    renames = {"scripts/build.sh": "scripts/make.sh"}
+    proposal_id = proposed(root, {"scripts/make.sh": "#!/bin/sh\n"}, renames=renames)
+    _, shown = answer(root, ["y", "n"], "review", proposal_id)
+    assert "scripts/make.sh is guarded: it may be run as a program, and can be under its new name." in shown
+    assert script.exists()
+    answer(root, ["y", "y"], "review", proposal_id)
+    assert os.access(root / "scripts/make.sh", os.X_OK)
+
+
 def test_yes_to_all_asks_about_each_guarded_file(root: Path) -> None:
     proposal_id = proposed(root, {"pyproject.toml": SETTINGS, PRICE: BETTER, "tests/conftest.py": "import os\n"})
     answer(root, ["a", "y", "n"], "review", proposal_id)

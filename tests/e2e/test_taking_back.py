@@ -139,6 +139,17 @@ async def test_a_guarded_file_changes_only_after_a_second_question_that_names_it
         await until(lambda: editor.text("conftest.py") == "import pytest\n")
 
 
+async def test_an_environment_that_the_folder_holds_is_named_before_anything_lands_in_it(root: Path) -> None:
+    (root / "tools").mkdir()
+    (root / "tools/pyvenv.cfg").write_text("home = /usr\n")
+    async with proposal(root, block("tools/start.py", "", "import os\n")) as editor:
+        editor.answer_to_question = lambda question: "Leave it"
+        await editor.execute("rolecall.proposal.accept", proposalId="p1")
+        await until(lambda: any("tools/start.py was left as it is" in message for message in editor.messages))
+        assert "it lies in an environment" in editor.questions[0]
+        assert not editor.edits
+
+
 async def test_everything_can_be_accepted_or_rejected_at_once(root: Path) -> None:
     async with proposal(root, [ADD_TAX, block("shop/tax.py", "", "RATE = 0.2\n")]) as editor:
         uri = (root / "shop/price.py").as_uri()

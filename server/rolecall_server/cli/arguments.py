@@ -152,8 +152,10 @@ def _add_team(commands: _Commands) -> None:
 
 
 def _add_acceptance(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--yes", action="store_true", help="accept every hunk without asking, but no guarded file")
-    command.add_argument("--guarded", action="store_true", help="with --yes: guarded files as well")
+    command.add_argument(
+        "--yes", action="store_true", help="accept changes of sources, tests and documentation without asking"
+    )
+    command.add_argument("--guarded", action="store_true", help="with --yes: all other files as well")
     command.add_argument(
         "--anyway", action="store_true", help="with --yes: also where what is left out would be missing"
     )
@@ -200,7 +202,7 @@ def _add_decisions(commands: _Commands) -> None:
     review.add_argument("--accept", default="", metavar="HUNKS", help="accept these without asking: h1,h2 or all")
     review.add_argument("--reject", default="", metavar="HUNKS", help="reject these without asking: h3 or all")
     review.add_argument("--reason", default="", metavar="TEXT", help="why they are rejected")
-    review.add_argument("--guarded", action="store_true", help="with --accept: guarded files may change as well")
+    review.add_argument("--guarded", action="store_true", help="with --accept: files that take a second answer as well")
     review.add_argument(
         "--anyway", action="store_true", help="with --accept: also where what is left out would be missing"
     )

@@ -27,7 +27,7 @@ from rolecall_server.errors import FileRefused, SelectionBreaks
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.dependents import import_users
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState
-from rolecall_server.review.protected import guarded_paths
+from rolecall_server.review.protected import guarded_paths, paths_of
 from rolecall_server.review.rendering import describe_hunk
 from rolecall_server.review.selection import (
     Lack,
@@ -234,14 +234,13 @@ def carry_out_decisions(
     return written
 
 
-def without_guarded(reviewed: Reviewed, wanted: Collection[str], allowed: Collection[str] = ()) -> tuple[str, ...]:
-    """Those of *wanted* that change no guarded file, by themselves or through hunks they need; *allowed* ones may."""
+def leaving(reviewed: Reviewed, wanted: Collection[str], paths: Collection[str]) -> tuple[str, ...]:
+    """Return those of *wanted* that change none of *paths*, by themselves or through hunks they need."""
 
-    def changes_guarded(hunk_id: str) -> bool:
-        along = with_needs(reviewed.proposal, reviewed.states, [hunk_id])
-        return any(path not in allowed for path in guarded_paths(reviewed.proposal, along))
+    def changed(hunk_id: str) -> tuple[str, ...]:
+        return paths_of(reviewed.proposal, with_needs(reviewed.proposal, reviewed.states, [hunk_id]))
 
-    return tuple(hunk_id for hunk_id in wanted if not changes_guarded(hunk_id))
+    return tuple(hunk_id for hunk_id in wanted if not any(path in paths for path in changed(hunk_id)))
 
 
 def _ask_about(deciding: Deciding, number: int, change: FileChange, hunk: Hunk) -> int | None:
@@ -329,9 +328,10 @@ def _accept_these(deciding: Deciding, number: int, wanted: Collection[str]) -> N
     reviewed = deciding.as_answered
     along = with_needs(reviewed.proposal, reviewed.states, wanted)
     known = {path for answer in deciding.answers for path in answer.confirmed}
-    asked = {path: why for path, why in guarded_paths(reviewed.proposal, along).items() if path not in known}
+    guarded = guarded_paths(deciding.workspace, reviewed.proposal, along)
+    asked = {path: why for path, why in guarded.items() if path not in known}
     confirmed = tuple(path for path, why in asked.items() if _may_change(deciding.screen, path, why))
-    allowed = without_guarded(reviewed, wanted, {*known, *confirmed})
+    allowed = leaving(reviewed, wanted, guarded.keys() - {*known, *confirmed})
     accepted = with_needs(reviewed.proposal, reviewed.states, allowed)
     if left := [hunk_id for hunk_id in wanted if hunk_id not in allowed]:
         say_prose(deciding.screen, f"Left undecided: {', '.join(left)}.", "yellow")

@@ -84,7 +84,7 @@ def _show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> 
         return
     if arguments.json:
         messages = messages_json(load_pool(store, run.id))
-        details = [_details(store, one) for one in proposals]
+        details = [_details(store, workspace, one) for one in proposals]
         print_json({**_run_json(run, list(proposals)), "messages": messages, "details": details})
         return
     screen = Screen()
@@ -205,13 +205,13 @@ def _decisions(store: Store, reviewed: Reviewed) -> Iterator[str]:
                 yield f"      {_when(row.at_s)}  {row.state}{f': {row.reason}' if row.reason else ''}"
 
 
-def _details(store: Store, reviewed: Reviewed) -> dict[str, Any]:
+def _details(store: Store, workspace: Workspace, reviewed: Reviewed) -> dict[str, Any]:
     rows = store.decisions(reviewed.proposal.id)
     decisions = [
         {"hunk": row.hunk_id, "state": row.state, "reason": row.reason, "at": _when(row.at_s), "text": row.text}
         for row in rows
     ]
-    return {**proposal_json(reviewed), "decisions": decisions}
+    return {**proposal_json(workspace, reviewed), "decisions": decisions}
 
 
 def _run_json(run: RunRow, proposals: list[Reviewed]) -> dict[str, Any]:

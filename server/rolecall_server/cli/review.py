@@ -12,10 +12,10 @@ from rolecall_server.cli.deciding import (
     Answer,
     Deciding,
     carry_out_decisions,
+    leaving,
     refuse_what_breaks,
     settle_what_is_missing,
     with_rejected,
-    without_guarded,
 )
 from rolecall_server.cli.repository import open_repository, proposal_here, proposals_here, refreshed
 from rolecall_server.cli.screen import (
@@ -32,7 +32,7 @@ from rolecall_server.cli.work import review_in_terminal, say_held_back, say_what
 from rolecall_server.errors import FileRefused
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.evidence import summarise_tests
-from rolecall_server.review.protected import guarded_paths
+from rolecall_server.review.protected import guarded_paths, kept_from_yes
 from rolecall_server.review.rendering import render_checks
 from rolecall_server.review.shelf import Reviewed, check_undecided
 from rolecall_server.review.untested import untested_paths
@@ -89,7 +89,7 @@ def _row(reviewed: Reviewed) -> dict[str, Any]:
 def _show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> None:
     reviewed = proposal_here(store, workspace, arguments.proposal)
     if arguments.json:
-        print_json(proposal_json(reviewed))
+        print_json(proposal_json(workspace, reviewed))
         return
     screen = Screen()
     if reviewed.offered and sys.stdin.isatty():
@@ -116,7 +116,8 @@ def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -
     if both := sorted({*accepted} & {*rejected}):
         raise FileRefused(f"{', '.join(both)} cannot be accepted and rejected.", "Name each hunk once.")
     if not arguments.guarded:
-        _refuse_guarded(with_rejected(reviewed, rejected), accepted)
+        unseen = _is_all(arguments.accept)
+        _refuse_guarded(workspace, with_rejected(reviewed, rejected), accepted, unseen=unseen)
     untested = untested_paths(reviewed.proposal, accepted) if _is_all(arguments.accept) else ()
     untested = () if arguments.untested else untested
     answers = [Answer(0, () if untested else accepted)]
@@ -127,7 +128,7 @@ def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -
         return 0
     written = carry_out_decisions(store, workspace, reviewed, deciding.accepted, deciding.rejected)
     if arguments.json:
-        print_json({**proposal_json(refreshed(store, workspace, reviewed.proposal.id)), "written": written})
+        print_json({**proposal_json(workspace, refreshed(store, workspace, reviewed.proposal.id)), "written": written})
     else:
         if untested:
             for line in render_checks(reviewed.proposal.evidence)[0]:
@@ -160,9 +161,15 @@ def _hunk_ids(reviewed: Reviewed, listed: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.strip() for part in listed.split(",") if part.strip()))
 
 
-def _refuse_guarded(reviewed: Reviewed, accepted: Sequence[str]) -> None:
-    left = [hunk_id for hunk_id in accepted if hunk_id not in without_guarded(reviewed, accepted)]
-    guarded = guarded_paths(reviewed.proposal, with_needs(reviewed.proposal, reviewed.states, left))
-    if guarded:
-        named = "; ".join(f"{path} is guarded: {why}" for path, why in guarded.items())
+def _refuse_guarded(workspace: Workspace, reviewed: Reviewed, accepted: Sequence[str], *, unseen: bool) -> None:
+    """Pass where *accepted* changes nothing that takes a second answer; *unseen*: nor anything but the plainest.
+
+    Raises:
+        FileRefused: it does.
+    """
+    kept_in = kept_from_yes if unseen else guarded_paths
+    kept = kept_in(workspace, reviewed.proposal, with_needs(reviewed.proposal, reviewed.states, accepted))
+    left = [hunk_id for hunk_id in accepted if hunk_id not in leaving(reviewed, accepted, kept)]
+    if left:
+        named = "; ".join(f"{path} is guarded: {why}" for path, why in kept.items())
         raise FileRefused(f"{', '.join(left)}: {named}.", "Add --guarded to change it all the same.")

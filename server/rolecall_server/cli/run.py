@@ -225,7 +225,7 @@ class _Command:
             write_without_asking(self.store, self.workspace, reviewed, wanted, self.arguments)
         else:
             review_in_terminal(Screen(), self.store, self.workspace, reviewed)
-        return code or NOT_WRITTEN * bool(held_back(reviewed, self.arguments))
+        return code or NOT_WRITTEN * bool(held_back(self.workspace, reviewed, self.arguments))
 
     def _left(self, ended: Ended) -> bool:
         return bool(refreshed(self.store, self.workspace, ended.proposal_id).undecided)
@@ -234,7 +234,7 @@ class _Command:
         if self.arguments.json:
             proposals = {}
             if ended.proposal_id:
-                proposals = proposal_json(refreshed(self.store, self.workspace, ended.proposal_id))
+                proposals = proposal_json(self.workspace, refreshed(self.store, self.workspace, ended.proposal_id))
             errors = [{"code": error.code, "what": error.what, "nextStep": next_step(error)} for error in ended.errors]
             learned = waiting_handover(self.store, run_id)
             print_json(

@@ -34,6 +34,7 @@ from rolecall_server.review.rendering import (
 )
 from rolecall_server.review.shelf import EVIDENCE_JSON, PROPOSAL_JSON, Reviewed
 from rolecall_server.review.untested import untested_open
+from rolecall_server.workspace import Workspace
 
 PIPE_COLUMNS = 200
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}
@@ -140,7 +141,7 @@ def print_json_error(error: RolecallError) -> None:
     print_json({"error": {"code": error.code, "what": error.what, "nextStep": next_step(error)}})
 
 
-def proposal_json(reviewed: Reviewed) -> dict[str, Any]:
+def proposal_json(workspace: Workspace, reviewed: Reviewed) -> dict[str, Any]:
     """A proposal as it stands now, for programs."""
     states = reviewed.states
     return {
@@ -152,7 +153,7 @@ def proposal_json(reviewed: Reviewed) -> dict[str, Any]:
             {"hunks": sorted(one.hunks), "evidence": json.loads(EVIDENCE_JSON.dump_json(one.evidence))}
             for one in reviewed.tried
         ],
-        "guarded": guarded_paths(reviewed.proposal, reviewed.undecided),
+        "guarded": guarded_paths(workspace, reviewed.proposal, reviewed.undecided),
         "untested": untested_open(reviewed),
         "evidence": render_evidence(reviewed.proposal.evidence),
     }

@@ -15,9 +15,9 @@ from rolecall_server.cli.deciding import (
     Deciding,
     ask_for_decisions,
     carry_out_decisions,
+    leaving,
     refuse_what_breaks,
     settle_what_is_missing,
-    without_guarded,
 )
 from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository
@@ -39,7 +39,7 @@ from rolecall_server.cli.under_way import how_much_more
 from rolecall_server.errors import NoModelConfigured
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.proposal import HunkState
-from rolecall_server.review.protected import guarded_paths
+from rolecall_server.review.protected import kept_from_yes
 from rolecall_server.review.shelf import Reviewed, load_proposal
 from rolecall_server.review.untested import untested_paths
 from rolecall_server.settings import Settings, read_settings
@@ -73,12 +73,14 @@ def _work(arguments: argparse.Namespace, messages: Screen) -> int:
     if arguments.json:
         written = carry_out_decisions(store, workspace, reviewed, wanted, {})
         error = {"error": finished.error.code} if finished.error else {}
-        print_json({**proposal_json(load_proposal(store, reviewed.proposal.id)), "written": written, **error})
+        print_json(
+            {**proposal_json(workspace, load_proposal(store, reviewed.proposal.id)), "written": written, **error}
+        )
     elif arguments.yes or not sys.stdin.isatty():
         write_without_asking(store, workspace, reviewed, wanted, arguments)
     else:
         review_in_terminal(Screen(), store, workspace, reviewed)
-    return 1 if finished.error is not None else NOT_WRITTEN * bool(held_back(reviewed, arguments))
+    return 1 if finished.error is not None else NOT_WRITTEN * bool(held_back(workspace, reviewed, arguments))
 
 
 def hunks_to_write(
@@ -90,22 +92,25 @@ def hunks_to_write(
         SelectionBreaks: what it leaves out would be missing, and `--anyway` was not given.
         HunkStale: a file changed meanwhile.
     """
-    wanted = _all_together(reviewed, arguments) if arguments.yes and not held_back(reviewed, arguments) else ()
+    wanted = ()
+    if arguments.yes and not held_back(workspace, reviewed, arguments):
+        wanted = _all_together(workspace, reviewed, arguments)
     if not arguments.anyway:
         refuse_what_breaks(store, workspace, reviewed, wanted)
     return wanted
 
 
-def held_back(reviewed: Reviewed, arguments: argparse.Namespace) -> tuple[str, ...]:
+def held_back(workspace: Workspace, reviewed: Reviewed, arguments: argparse.Namespace) -> tuple[str, ...]:
     """Return the files of code and tests that `--yes` leaves alone because no test ran with the proposal."""
     may_be_untested = arguments.untested or not arguments.yes
-    return () if may_be_untested else untested_paths(reviewed.proposal, _all_together(reviewed, arguments))
+    return () if may_be_untested else untested_paths(reviewed.proposal, _all_together(workspace, reviewed, arguments))
 
 
-def _all_together(reviewed: Reviewed, arguments: argparse.Namespace) -> tuple[str, ...]:
-    """Return all that is on offer but what waits for its own id, and guarded files where those may not change."""
+def _all_together(workspace: Workspace, reviewed: Reviewed, arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Return all that is on offer but what waits for its own id, or, without `--guarded`, for a person."""
     offered = with_needs(reviewed.proposal, reviewed.states, reviewed.taken_together)
-    return offered if arguments.guarded else without_guarded(reviewed, offered)
+    kept = {} if arguments.guarded else kept_from_yes(workspace, reviewed.proposal, offered)
+    return leaving(reviewed, offered, kept)
 
 
 def _request(arguments: argparse.Namespace) -> tuple[Workspace, RunRequest]:
@@ -191,14 +196,14 @@ def write_without_asking(
     print_diff(screen, reviewed)
     print_summary(screen, reviewed)
     written = carry_out_decisions(store, workspace, reviewed, wanted, {})
-    if untested := held_back(reviewed, arguments):
+    if untested := held_back(workspace, reviewed, arguments):
         say_prose(screen, say_held_back(untested), "bold yellow")
     elif arguments.yes:
-        for path, why in guarded_paths(reviewed.proposal, reviewed.taken_together - set(wanted)).items():
+        for path, why in kept_from_yes(workspace, reviewed.proposal, reviewed.taken_together - set(wanted)).items():
             say_prose(screen, f"{path} is guarded: {why}. --yes does not include it; --guarded does.", "yellow")
     say_what_was_done(screen, store, workspace, reviewed.proposal.id, written)
     if not arguments.yes:
-        say(screen, "There is no terminal to ask in; --yes accepts everything but guarded files.")
+        say(screen, "There is no terminal to ask in; --yes accepts sources, tests and documentation.")
 
 
 def say_held_back(paths: Sequence[str]) -> str:

@@ -61,7 +61,7 @@ async def accept_hunks(ls: RolecallServer, folder: Folder, proposal_id: str, hun
     reviewed = reload_proposal(ls, folder, proposal_id)
     check_undecided(reviewed, hunk_ids)
     wanted = await _settle_what_is_missing(ls, folder, reviewed, hunk_ids)
-    if wanted and await _confirm_guarded(ls, reviewed, wanted):
+    if wanted and await _confirm_guarded(ls, folder, reviewed, wanted):
         turned_down = [hunk_id for hunk_id in wanted if reviewed.states[hunk_id] is HunkState.REJECTED]
         if turned_down:
             await undo_decisions(ls, folder, proposal_id, turned_down)
@@ -101,9 +101,9 @@ async def _lacks(ls: RolecallServer, folder: Folder, reviewed: Reviewed, wanted:
     return (*lacks, *failing(reviewed, trial_of(reviewed, wanted, read_text)))
 
 
-async def _confirm_guarded(ls: RolecallServer, reviewed: Reviewed, hunk_ids: Collection[str]) -> bool:
+async def _confirm_guarded(ls: RolecallServer, folder: Folder, reviewed: Reviewed, hunk_ids: Collection[str]) -> bool:
     """Whether the developer confirmed, file by file, that guarded files may be changed; no answer means no."""
-    for path, why in guarded_paths(reviewed.proposal, hunk_ids).items():
+    for path, why in guarded_paths(ls.session.workspace(folder), reviewed.proposal, hunk_ids).items():
         question = f"{reviewed.proposal.id} changes {path}, which is guarded: {why}. Change it?"
         if await choose(ls, question, ["Leave it", _CHANGE], types.MessageType.Warning) != _CHANGE:
             ls.tell(f"{path} was left as it is; nothing was decided.")

@@ -7,7 +7,7 @@ from functools import lru_cache
 from rolecall_analysis.languages import language_of
 from rolecall_server.review.hidden import HiddenCharacter, hidden_characters
 from rolecall_server.review.proposal import FileChange, Hunk, HunkKind
-from rolecall_server.review.protected import why_protected
+from rolecall_server.review.protected import PROGRAM, why_protected
 
 _MAX_PLACES = 3
 _why_protected = lru_cache(4096)(why_protected)
@@ -31,7 +31,9 @@ def caution_mark(change: FileChange, hunk: Hunk) -> str:
 
 def _guards(change: FileChange, hunk: Hunk) -> list[tuple[str, str]]:
     paths = (change.path, change.renamed_to) if hunk.kind is HunkKind.RENAME else (change.path,)
-    return [(path, why) for path in paths if (why := _why_protected(path)) is not None]
+    named = [(path, why) for path in paths if (why := _why_protected(path)) is not None]
+    is_moved_program = hunk.kind is HunkKind.RENAME and change.executable and change.renamed_to not in dict(named)
+    return [*named, (change.renamed_to, PROGRAM)] if is_moved_program else named
 
 
 def _hidden_in(change: FileChange, hunk: Hunk) -> tuple[HiddenCharacter, ...]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Collection
-from pathlib import PurePosixPath
 
 from rolecall_analysis import is_python
 from rolecall_server.python_trees import parse_python
 from rolecall_server.review.anchor import text_with
 from rolecall_server.review.proposal import FileChange, Proposal
-from rolecall_server.review.protected import why_protected
+from rolecall_server.review.protected import is_prose
 from rolecall_server.review.shelf import Reviewed
 
-_PROSE = frozenset({".md", ".markdown", ".rst", ".adoc", ".asciidoc"})
-_PROSE_WITHOUT_SUFFIX = frozenset({"AUTHORS", "CHANGELOG", "CONTRIBUTING", "COPYING", "LICENSE", "NOTICE", "README"})
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -34,14 +31,7 @@ def untested_open(reviewed: Reviewed) -> tuple[str, ...]:
 
 def _is_documentation(change: FileChange, hunk_ids: Collection[str]) -> bool:
     paths = filter(None, (change.path, change.renamed_to))
-    return all(map(_is_prose, paths)) or (not change.renamed_to and _is_same_code(change, hunk_ids))
-
-
-def _is_prose(path: str) -> bool:
-    name = PurePosixPath(path)
-    if name.suffix == ".txt":
-        return why_protected(path) is None and "tests" not in name.parts
-    return name.suffix.lower() in _PROSE or name.name in _PROSE_WITHOUT_SUFFIX
+    return all(map(is_prose, paths)) or (not change.renamed_to and _is_same_code(change, hunk_ids))
 
 
 def _is_same_code(change: FileChange, hunk_ids: Collection[str]) -> bool:

@@ -74,6 +74,33 @@ GUARDED = (
     "requirements/base-requirements.txt",
     "requirements.txt",
     "go.sum",
+    "venv/bin/python",
+    "venv/lib/python3.11/site-packages/pytest/__init__.py",
+    "env/bin/activate",
+    "conda/conda-meta/history",
+    "node_modules/eslint/bin/eslint.js",
+    "lib/x-1.0.dist-info/entry_points.txt",
+    "tools/pyvenv.cfg",
+    "tools/bin/python3",
+    "hooks/pre-commit",
+    "main.git/config",
+    "docs/conf.py",
+    "docs/source/conf.py",
+    "requirements/dev.txt",
+    "lefthook.yaml",
+    "lefthook.toml",
+    "mise.toml",
+    "mise.local.toml",
+    "flake.nix",
+    "gradle/wrapper/gradle-wrapper.properties",
+    "action.yml",
+    "pytest.py",
+    "_pytest/__init__.py",
+    "rolecall_report.py",
+    "alembic/env.py",
+    "jest.setup.js",
+    "git.exe",
+    "infra/main.tf",
 )
 
 ORDINARY = (
@@ -91,6 +118,13 @@ ORDINARY = (
     "данные/цены.py",
     "build_report.py",
     "environment.py",
+    "shop/tasks.py",
+    "shop/env/loader.py",
+    "shop/conf.py",
+    "docs/requirements.md",
+    "shop/python/reader.py",
+    "tests/test_tasks.py",
+    "src/node/index.ts",
 )
 
 
@@ -133,6 +167,12 @@ def test_ordinary_files_are_not_guarded(path: str) -> None:
 @pytest.mark.parametrize("path", ["GIT~1/config", "CONFTE~1.PY", "src/SETUPP~1.PY", "package~1.jso"])
 def test_what_may_be_a_short_name_of_windows_is_guarded(path: str) -> None:
     assert "short name" in (why_protected(path) or "")
+
+
+@pytest.mark.parametrize("path", ["tasks.py", "build.py", "conf.py", "python", "python3.12"])
+def test_some_names_are_guarded_at_the_root_alone(path: str) -> None:
+    assert why_protected(path)
+    assert why_protected(f"shop/{path}") is None
 
 
 def test_the_reason_says_who_acts_on_the_file() -> None:

@@ -24,6 +24,7 @@ from rolecall_server.review.cautions import caution_mark
 from rolecall_server.review.proposal import HunkKind, Proposal
 from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.rendering import describe_hunk, visible
+from rolecall_server.workspace import Workspace
 
 KINDS = [types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]
 
@@ -44,8 +45,8 @@ async def code_action(
     actions = [
         *(action for shown in here for action in _on_hunk(session.client, shown, is_alone=len(here) == 1)),
         *(action for shown in stale for action in _on_stale(session.client, shown)),
-        *_on_files(session.client, here),
-        *_on_proposals(session.client, here, stale),
+        *_on_files(session, folder, here),
+        *_on_proposals(session, folder, here, stale),
         *_on_everything(session, here),
         *(action for shown in here for action in _in_words(session.client, shown)),
         *_undo(session, folder, path),
@@ -91,19 +92,24 @@ def _on_stale(client: Client, shown: ShownHunk) -> Iterator[types.CodeAction]:
     yield _quick_fix(client, f"show {shown.hunk.id} as a diff", "rolecall.proposal.show", target, shown)
 
 
-def _on_files(client: Client, here: Sequence[ShownHunk]) -> Iterator[types.CodeAction]:
+def _on_files(session: Session, folder: Folder, here: Sequence[ShownHunk]) -> Iterator[types.CodeAction]:
+    client, workspace = session.client, session.workspace(folder)
     for shown in {(shown.reviewed.proposal.id, shown.change.path): shown for shown in here}.values():
         proposal, path = shown.reviewed.proposal, shown.change.path
         target = {"proposalId": proposal.id, "path": path}
         what = f"all of {proposal.id} in {path}"
-        guard = _guard_mark(proposal, {hunk.id for hunk in shown.change.hunks} & shown.reviewed.taken_together)
+        taken = {hunk.id for hunk in shown.change.hunks} & shown.reviewed.taken_together
+        guard = _guard_mark(workspace, proposal, taken)
         yield _quick_fix(client, f"accept {what}{guard}", "rolecall.file.accept", target)
         yield _quick_fix(client, f"reject {what}", "rolecall.file.reject", target)
         if len(proposal.files) > 1:
             yield _quick_fix(client, f"show {what} as a diff", "rolecall.proposal.show", target)
 
 
-def _on_proposals(client: Client, here: Sequence[ShownHunk], stale: Sequence[ShownHunk]) -> Iterator[types.CodeAction]:
+def _on_proposals(
+    session: Session, folder: Folder, here: Sequence[ShownHunk], stale: Sequence[ShownHunk]
+) -> Iterator[types.CodeAction]:
+    client, workspace = session.client, session.workspace(folder)
     offered = {shown.reviewed.proposal.id for shown in here}
     for shown in {shown.reviewed.proposal.id: shown for shown in (*stale, *here)}.values():
         reviewed, proposal = shown.reviewed, shown.reviewed.proposal
@@ -112,7 +118,7 @@ def _on_proposals(client: Client, here: Sequence[ShownHunk], stale: Sequence[Sho
         if proposal.evidence.model:
             yield _quick_fix(client, f"what was the model told for {proposal.id}?", "rolecall.run.context", target)
         if len(proposal.files) > 1 and proposal.id in offered:
-            guard = _guard_mark(proposal, reviewed.taken_together)
+            guard = _guard_mark(workspace, proposal, reviewed.taken_together)
             yield _quick_fix(client, f"accept all of {proposal.id}{guard}", "rolecall.proposal.accept", target)
             yield _quick_fix(client, f"reject all of {proposal.id}", "rolecall.proposal.reject", target)
 
@@ -180,8 +186,8 @@ def _target(shown: ShownHunk) -> dict[str, object]:
     return {"proposalId": shown.reviewed.proposal.id, "hunkId": shown.hunk.id}
 
 
-def _guard_mark(proposal: Proposal, hunk_ids: Collection[str]) -> str:
-    guarded = guarded_paths(proposal, hunk_ids)
+def _guard_mark(workspace: Workspace, proposal: Proposal, hunk_ids: Collection[str]) -> str:
+    guarded = guarded_paths(workspace, proposal, hunk_ids)
     return f" [guarded: {', '.join(guarded)}]" if guarded else ""
 
 

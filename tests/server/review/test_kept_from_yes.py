@@ -1,0 +1,188 @@
+"""Which files wait for a person: by where they would lie, by what they would become, and all that is not plain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from rolecall_server.review.changes import changes_of
+from rolecall_server.review.evidence import Evidence
+from rolecall_server.review.proposal import Proposal
+from rolecall_server.review.protected import guarded_paths, kept_from_yes
+from rolecall_server.workspace import Workspace
+from support.proposals import NO_RENAMES
+
+THERE = {
+    ".gitignore": "/generated/\n*_local.py\n",
+    ".git/HEAD": "ref: refs/heads/main\n",
+    "README.md": "# Shop\n",
+    "shop/__init__.py": "",
+    "shop/price.py": "price = 1\n",
+    "scripts/build.sh": "#!/bin/sh\n",
+    "settings.toml": "a = 1\n",
+    "setup.py": "x = 1\n",
+    "tools/pyvenv.cfg": "home = /usr\n",
+    "tools/x.py": "x = 1\n",
+    "conda/conda-meta/history": "x\n",
+    "conda/y.py": "x = 1\n",
+    "mirror/HEAD": "ref: refs/heads/main\n",
+    "mirror/objects/info/packs": "x\n",
+    "mirror/z.py": "x = 1\n",
+    "generated/models.py": "x = 1\n",
+    "shop/keys_local.py": "x = 1\n",
+    "tests/test_price.py": "x = 1\n",
+    "tests/data/prices.json": "[]\n",
+    "web/app.ts": "let x = 1;\n",
+}
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    for path, text in THERE.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    (tmp_path / "scripts/build.sh").chmod(0o755)
+    return Workspace(tmp_path.resolve())
+
+
+def proposal(workspace: Workspace, files: Mapping[str, str], renames: Mapping[str, str] = NO_RENAMES) -> Proposal:
+    changes = changes_of(workspace, files, renames)
+    return Proposal("p1", "r1", "Engineer", "a change", "", "", changes, Evidence(ran=False, reason="nobody ran them"))
+
+
+def kept(workspace: Workspace, files: Mapping[str, str], renames: Mapping[str, str] = NO_RENAMES) -> set[str]:
+    made = proposal(workspace, files, renames)
+    return set(kept_from_yes(workspace, made, {hunk.id for _, hunk in made.hunks()}))
+
+
+def guarded(workspace: Workspace, files: Mapping[str, str], renames: Mapping[str, str] = NO_RENAMES) -> dict[str, str]:
+    made = proposal(workspace, files, renames)
+    return guarded_paths(workspace, made, {hunk.id for _, hunk in made.hunks()})
+
+
+APART = {
+    "tools/x.py": "an environment",
+    "tools/lib/new.py": "an environment",
+    "conda/y.py": "an environment",
+    "mirror/z.py": "git reads it",
+    "mirror/hooks/new.py": "git reads it",
+    "generated/models.py": "git ignores it",
+    "generated/deep/new.py": "git ignores it",
+    "shop/keys_local.py": "git ignores it",
+    "shop/new_local.py": "git ignores it",
+}
+
+
+@pytest.mark.parametrize("path", APART)
+def test_what_lies_in_an_environment_a_repository_or_where_git_looks_away_is_guarded(
+    workspace: Workspace, path: str
+) -> None:
+    assert APART[path] in guarded(workspace, {path: "y = 2\n"})[path]
+
+
+def test_the_same_folders_are_ordinary_without_what_marks_them(workspace: Workspace) -> None:
+    for mark in ("tools/pyvenv.cfg", "conda/conda-meta/history", "mirror/HEAD", ".gitignore"):
+        (workspace.root / mark).unlink()
+    (workspace.root / "conda/conda-meta").rmdir()
+    assert guarded(workspace, dict.fromkeys(APART, "y = 2\n")) == {}
+
+
+def test_a_program_is_named_again_before_it_gets_another_name(workspace: Workspace) -> None:
+    text = THERE["scripts/build.sh"]
+    told = guarded(workspace, {"scripts/make.sh": text}, {"scripts/build.sh": "scripts/make.sh"})
+    assert "run as a program" in told["scripts/make.sh"]
+    told = guarded(workspace, {"venv/bin/python": text}, {"scripts/build.sh": "venv/bin/python"})
+    assert "an environment" in told["venv/bin/python"]
+    (workspace.root / "scripts/build.sh").chmod(0o644)
+    assert guarded(workspace, {"scripts/make.sh": text}, {"scripts/build.sh": "scripts/make.sh"}) == {}
+
+
+def test_a_file_that_became_a_program_after_it_was_proposed_counts_as_one(workspace: Workspace) -> None:
+    (workspace.root / "scripts/build.sh").chmod(0o644)
+    made = proposal(workspace, {"scripts/x.sh": THERE["scripts/build.sh"]}, {"scripts/build.sh": "scripts/x.sh"})
+    (workspace.root / "scripts/build.sh").chmod(0o755)
+    assert "scripts/x.sh" in guarded_paths(workspace, made, {hunk.id for _, hunk in made.hunks()})
+
+
+def test_a_link_that_came_later_is_judged_by_where_it_leads(workspace: Workspace) -> None:
+    made = proposal(workspace, {"shop/linked/new.py": "x = 1\n"})
+    (workspace.root / "shop/linked").symlink_to(workspace.root / "tools")
+    assert "an environment" in guarded_paths(workspace, made, {"h1"})["shop/linked/new.py"]
+
+
+@pytest.mark.parametrize("path", ["json.py", "coverage.py", "src/random.py", "tests/json.py", "json/__init__.py"])
+def test_a_new_module_that_hides_an_installed_one_is_guarded(workspace: Workspace, path: str) -> None:
+    assert path in guarded(workspace, {path: "x = 1\n"})
+
+
+def test_inside_a_package_such_a_name_hides_nothing(workspace: Workspace) -> None:
+    (workspace.root / "types.py").write_text("x = 1\n")
+    assert guarded(workspace, {"shop/json.py": "x = 1\n", "types.py": "x = 2\n"}) == {}
+
+
+LET_THROUGH = (
+    "shop/price.py",
+    "shop/tax.py",
+    "shop/deep/__init__.py",
+    "shop/deep/rates.py",
+    "shop/py.typed",
+    "web/app.ts",
+    "web/page.ts",
+    "tests/test_price.py",
+    "tests/test_tax.py",
+    "newtests/test_tax.py",
+    "tests/data/prices.json",
+    "tests/data/more.csv",
+    "README.md",
+    "CHANGELOG.md",
+    "docs/guide.md",
+    "docs/notes.txt",
+    "LICENSE",
+    "more/__init__.py",
+)
+
+
+@pytest.mark.parametrize("path", LET_THROUGH)
+def test_sources_tests_and_documentation_need_nobody(workspace: Workspace, path: str) -> None:
+    assert kept(workspace, {path: "x = 2\n"}) == set()
+
+
+KEPT = (
+    "settings.toml",
+    "new.toml",
+    "main.py",
+    "web/new.py",
+    "shop/page.ts",
+    "scripts/build.sh",
+    "scripts/deploy.sh",
+    "shop/data.json",
+    "shop/secret.bin",
+    "bin/tool",
+    "tests/settings.yaml",
+    "setup.py",
+    "tests/conftest.py",
+    "docs/conf.py",
+    "requirements/dev.txt",
+    "lefthook.yaml",
+    "mise.toml",
+    "flake.nix",
+    "action.yml",
+    "tasks.py",
+    "pytest.py",
+    "gradle/wrapper/gradle-wrapper.properties",
+    "venv/lib/python3.12/site-packages/x.py",
+    "x-1.0.dist-info/entry_points.txt",
+)
+
+
+@pytest.mark.parametrize("path", KEPT)
+def test_everything_else_waits_for_a_person(workspace: Workspace, path: str) -> None:
+    assert kept(workspace, {path: "x = 2\n"}) == {path}
+
+
+def test_a_new_name_is_judged_as_a_new_file(workspace: Workspace) -> None:
+    text = THERE["shop/price.py"]
+    assert kept(workspace, {"shop/cost.py": text}, {"shop/price.py": "shop/cost.py"}) == set()
+    assert kept(workspace, {"bin/cost": text}, {"shop/price.py": "bin/cost"}) == {"bin/cost"}
