@@ -39,12 +39,17 @@ def main() -> int:
     if command is None and sys.stdin.isatty():
         parser().print_help()
         return 2
+    from rolecall_server.cli.leftovers import finish_what_was_begun, remove_leftovers
+
     if command in (None, "serve"):
         if sys.stdin.isatty():
             print(_FOR_EDITORS, file=sys.stderr)
         from rolecall_server.lsp.stdio import serve
 
-        return serve()
+        return serve(told=finish_what_was_begun())
+    remove_leftovers()
+    for sentence in finish_what_was_begun():
+        sys.stderr.write(f"{sentence}\n")
     if command == "demo":
         from rolecall_server.cli.demo import run_demo
         from rolecall_server.lsp.headless import HeadlessEditor

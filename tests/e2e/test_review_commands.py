@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import signal
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ import pytest
 
 from rolecall_server.review.evidence import Evidence, Failure, Tally
 from rolecall_server.review.shelf import Reviewed, load_proposal
+from support.editor import editing, until
 from support.patience import PATIENCE_S
 from support.proposals import propose, store_of
 from support.terminal import in_terminal
@@ -301,6 +303,78 @@ def test_a_script_has_to_say_that_a_guarded_file_may_change(root: Path) -> None:
     assert "--guarded" in refused.stderr
     assert rolecall(root, "review", proposal_id, "--accept", "all", "--guarded", "--untested").returncode == 0
     assert (root / "pyproject.toml").read_text() == SETTINGS
+
+
+# Ended while it writes
+
+STRUCK = (sys.executable, str(Path(__file__).parent.parent / "support/struck.py"))
+TAX = "shop/tax.py"
+
+
+def struck(root: Path, number: str, n: int, proposal_id: str) -> subprocess.CompletedProcess[str]:
+    """Accept a proposal in a process that a signal strikes at its *n*th change of a file."""
+    command = [*STRUCK, number, str(n), str(root.parent), "review", proposal_id, "--accept", "all", "--untested"]
+    return subprocess.run(command, cwd=root, env=variables(root), capture_output=True, text=True, check=False)
+
+
+def written(root: Path) -> list[bool]:
+    return [(root / PRICE).read_text() == BETTER, (root / TAX).exists()]
+
+
+def in_the_middle(root: Path, proposal_id: str) -> None:
+    """Kill an acceptance when one file is written and the other is not."""
+    for n in range(5, 12):
+        assert struck(root, "SIGKILL", n, proposal_id).returncode == -signal.SIGKILL
+        if written(root) == [True, False]:
+            return
+        assert written(root) == [False, False]
+        assert "nothing was written" in rolecall(root, "review").stderr
+    pytest.fail("it was never killed between the two files")
+
+
+def test_a_killed_acceptance_is_finished_by_the_next_command_wherever_that_is_given(root: Path, tmp_path: Path) -> None:
+    proposal_id = proposed(root, {PRICE: BETTER, TAX: "RATE = 0.2\n"})
+    in_the_middle(root, proposal_id)
+    assert not list(root.rglob(".rolecall-*")), "no temporary file outlives its writer"
+    (tmp_path / "elsewhere").mkdir()
+    next_one = rolecall(root, "graph", "stats", ".", "--json", cwd=tmp_path / "elsewhere")
+    assert json.loads(next_one.stdout), "what a program reads is as ever"
+    assert f"of {proposal_id} in {root} was ended in the middle. {TAX} was missing, and written now." in next_one.stderr
+    assert written(root) == [True, True]
+    assert set(states(root, proposal_id).values()) == {"accepted"}
+    assert not rolecall(root, "review").stderr
+
+
+async def test_a_server_finishes_a_killed_acceptance_and_says_so(root: Path) -> None:
+    proposal_id = proposed(root, {PRICE: BETTER, TAX: "RATE = 0.2\n"})
+    in_the_middle(root, proposal_id)
+    async with editing(root, variables(root)) as editor:
+        await until(lambda: any(f"{TAX} was missing, and written now" in message for message in editor.messages))
+    assert written(root) == [True, True]
+    assert set(states(root, proposal_id).values()) == {"accepted"}
+
+
+@pytest.mark.parametrize("number", ["SIGINT", "SIGTERM"])
+def test_a_stopped_command_says_what_it_changed(root: Path, number: str) -> None:
+    proposal_id = proposed(root, {PRICE: BETTER, TAX: "RATE = 0.2\n"})
+    ended = struck(root, number, 4, proposal_id)
+    assert ended.returncode == 130
+    assert f"It had changed {PRICE}, {TAX} before" in ended.stderr
+    assert "nothing was written" not in ended.stderr
+    assert written(root) == [True, True]
+    assert not rolecall(root, "review").stderr
+    assert set(states(root, proposal_id).values()) == {"accepted"}
+
+
+def test_temporary_folders_of_killed_commands_are_gone_after_any_command(root: Path, tmp_path: Path) -> None:
+    ended = subprocess.Popen([sys.executable, "-c", ""])
+    ended.wait()
+    folder = tmp_path / "temporary"
+    names = [f"rolecall-{ended.pid}-x", f"rolecall-{ended.pid}-demo-x", f"rolecall-{os.getpid()}-x", "rolecall-notes-x"]
+    for name in names:
+        (folder / name / "copy").mkdir(parents=True)
+    subprocess.run([*ROLECALL, "graph", "stats", "."], cwd=root, env=variables(root, TMPDIR=str(folder)), check=True)
+    assert sorted(path.name for path in folder.iterdir()) == sorted(names[2:])
 
 
 # A selection that would break

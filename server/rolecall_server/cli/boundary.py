@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rolecall_server.cli.disk import changed_here
 from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c
 from rolecall_server.cli.screen import Screen, print_json_error, say, say_error
 from rolecall_server.errors import RolecallError
@@ -27,5 +28,11 @@ def exit_code_of(
             say_error(messages, error)
         return 1
     except KeyboardInterrupt as stopped:
-        say(messages, str(stopped) or cancelled)
+        say(messages, f"{str(stopped) or ('Stopped.' if changed_here else cancelled)}{_changed()}")
         return STOPPED
+
+
+def _changed() -> str:
+    """Return which files this process has changed, where it has."""
+    files = ", ".join(dict.fromkeys(changed_here))
+    return f" It had changed {files} before; `rolecall log` says what was decided." if files else ""

@@ -26,6 +26,7 @@ from rolecall_server.sandbox import (
     run_tests,
     shadow_workspace,
 )
+from rolecall_server.sandbox.trees import temporary_prefix
 from rolecall_server.settings import read_settings
 from rolecall_server.workspace import Workspace
 
@@ -65,7 +66,7 @@ def run_demo(arguments: argparse.Namespace, make_editor: MakeEditor) -> int:
     end_like_ctrl_c()
     screen = Screen()
     asks = sys.stdin.isatty() and not arguments.yes
-    with tempfile.TemporaryDirectory(prefix="rolecall-demo-") as scratch:
+    with tempfile.TemporaryDirectory(prefix=f"{temporary_prefix()}demo-") as scratch:
         try:
             return run_until_interrupted(_demo(screen, Path(scratch).resolve(), arguments.library, make_editor, asks))
         except RolecallError as error:

@@ -1,23 +1,31 @@
-"""Writing what was accepted: the command line's own part as a client."""
+"""Writing what was accepted: the command line's own part as a client.
+
+What is to be done to all files is stored before the first is changed, and forgotten when all are. A process that is
+killed in between leaves that behind; the next command, whatever it is, makes the rest (`finish_changes`).
+"""
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from uuid import uuid4
 
-from rolecall_server.errors import FileRefused
+from pydantic import TypeAdapter, ValidationError
+
+from rolecall_server.cli.interrupts import held_back
+from rolecall_server.cli.replacing import Stands, Write, carry_out, how_far, put_back, remove_temporary_files
+from rolecall_server.errors import FileRefused, NotFound, StoreUnavailable
 from rolecall_server.review.acceptance import FileEdit, needed_by, plan_edit, with_needs
-from rolecall_server.review.anchor import path_now
-from rolecall_server.review.landings import fingerprint
+from rolecall_server.review.anchor import path_now, standing
 from rolecall_server.review.proposal import FileChange, HunkState
-from rolecall_server.review.shelf import Reviewed, decide
-from rolecall_server.store import LandingRow, Store
-from rolecall_server.store.landings import add_landings, forget_landings
+from rolecall_server.review.shelf import Reviewed, decide, load_proposal
+from rolecall_server.store import Store
+from rolecall_server.store.landings import begin_change, claim_abandoned_changes, end_change
+from rolecall_server.store.rows import BegunRow
 from rolecall_server.workspace import (
     BOM,
     TextFile,
@@ -27,25 +35,30 @@ from rolecall_server.workspace import (
     encode,
     new_file,
     read_bytes,
+    read_text_or_none,
 )
+
+_TURN_S = 5.0
+"""How long a command waits for another that is changing files of the same repository."""
+_POLL_S = 0.05
+
+changed_here: list[str] = []
+"""The files that this process has changed, for what is said when it is stopped."""
 
 
 @dataclass(frozen=True)
-class _Write:
-    """One file to be replaced, moved or removed."""
+class Begun:
+    """A change of files, as it is stored before it begins."""
 
-    edit: FileEdit
-    location: Path
-    """With links resolved: what a link points to is written, the link stays."""
-    before: bytes | None
-    """What the file held when this was planned; ``None`` where there was none."""
-    status: os.stat_result | None
-    """Of the file then."""
-    content: bytes
-    """What the file shall hold."""
-    mode: int
-    """What may be done with it afterwards, and by whom."""
-    landing: LandingRow
+    proposal_id: str
+    kind: str
+    """``accept`` or ``undo``."""
+    states: Mapping[str, HunkState]
+    """Of the hunks, once it is made."""
+    writes: tuple[Write, ...]
+
+
+_BEGUN_JSON = TypeAdapter(Begun)
 
 
 def write_accepted(store: Store, workspace: Workspace, reviewed: Reviewed, wanted: Collection[str]) -> tuple[str, ...]:
@@ -76,57 +89,161 @@ def change_files(
 ) -> tuple[str, ...]:
     """Make the files agree with the new *states* of some hunks, which are stored; the paths that were written.
 
-    Everything is planned before anything is written, and what was written is put back where a later file fails.
+    Everything is planned before anything is written, what was written is put back where a later file fails, and a
+    signal that comes meanwhile ends the command afterwards.
 
     Raises:
         HunkStale: a hunk can no longer be placed.
-        FileRefused: a file cannot be read or written.
+        FileRefused: a file cannot be read or written, or another command is changing files here.
     """
-    writes = [write for change in reviewed.proposal.files if (write := _plan(workspace, reviewed, change, states))]
-    _check_one_each(writes)
-    landings = add_landings(store, workspace.root, [write.landing for write in writes])
-    try:
-        _carry_out_all(workspace, writes)
-    except BaseException:
-        forget_landings(store, [landing.id for landing in landings])
-        raise
-    with store.together():
-        decide(store, reviewed, states, "", store.add_act(workspace.root, kind))
-        forget_landings(store, [landing.id for landing in landings])
-    return tuple(write.edit.path_after for write in writes)
+    planned = [_plan(workspace, reviewed, change, states) for change in reviewed.proposal.files]
+    begun = Begun(reviewed.proposal.id, kind, states, tuple(write for write in planned if write))
+    _check_one_each(begun.writes)
+    with held_back():
+        number = _begin(store, workspace, begun)
+        try:
+            for write in begun.writes:
+                carry_out(workspace, write, _staging(store))
+            with store.together():
+                decide(store, reviewed, states, "", store.add_act(workspace.root, kind))
+                end_change(store, number)
+        except BaseException as error:
+            _take_all_back(store, workspace, begun, number, error)
+            raise
+        written = tuple(write.path_after for write in begun.writes)
+        changed_here.extend(written)
+    return written
 
 
-def _carry_out_all(workspace: Workspace, writes: Sequence[_Write]) -> None:
-    """Change the files on the disk, all or none.
+def _staging(store: Store) -> Path:
+    """Return the folder from which files are put in place, on most machines on the disk of the workspace."""
+    return store.path.parent / "staging"
+
+
+def _begin(store: Store, workspace: Workspace, begun: Begun) -> int:
+    """Store what is about to be done, once nobody else changes files here; its number.
 
     Raises:
-        FileRefused: one of them could not be changed.
+        FileRefused: another command does, for long.
     """
-    done: list[_Write] = []
+    body = _BEGUN_JSON.dump_json(begun).decode()
+    until_s = time.monotonic() + _TURN_S
+    while (number := begin_change(store, workspace.root, body)) is None:
+        if time.monotonic() > until_s:
+            raise FileRefused(
+                f"Another command is changing files in {workspace.root}.", "Wait for its end, then try again."
+            )
+        time.sleep(_POLL_S)
+    return number
+
+
+def _take_all_back(store: Store, workspace: Workspace, begun: Begun, number: int, error: BaseException) -> None:
+    """Put back what was written, and forget that it was begun.
+
+    Raises:
+        FileRefused: a file could not be put back; the next command tries again.
+    """
+    left = [w for w in reversed(begun.writes) if _is_ours(workspace, w) and not put_back(workspace, w, _staging(store))]
+    if left:
+        names = ", ".join(write.path_after for write in left)
+        raise FileRefused(f"{error} {names} could not be put back.", "The next command tries it again.") from error
+    with suppress(StoreUnavailable):
+        end_change(store, number)
+
+
+def _is_ours(workspace: Workspace, write: Write) -> bool:
+    return how_far(workspace, write) in (Stands.WRITTEN, Stands.BETWEEN)
+
+
+def finish_changes(store: Store) -> Iterator[str]:
+    """Make the rest of changes whose process was ended, or take them back; what was done, in a sentence for each.
+
+    The disk says how far each is: the developer had accepted all of it, so the rest is written where that is possible.
+    A file that somebody changed since is left as it is.
+    """
+    remove_temporary_files(_staging(store))
+    for row in claim_abandoned_changes(store):
+        try:
+            begun = _BEGUN_JSON.validate_json(row.body)
+            reviewed = load_proposal(store, begun.proposal_id)
+        except (ValidationError, NotFound):
+            end_change(store, row.id)
+            yield f"What a command that was ended did to files in {row.root} cannot be told any more: look at them."
+        else:
+            yield _finish(store, row, begun, reviewed)
+
+
+def _finish(store: Store, row: BegunRow, begun: Begun, reviewed: Reviewed) -> str:
+    workspace = Workspace(Path(row.root))
+    what = (
+        f"A command that was to {begun.kind} {', '.join(begun.states)} of {begun.proposal_id} in {row.root} was ended"
+    )
+    if not workspace.root.is_dir():
+        end_change(store, row.id)
+        return f"{what}, and the folder is gone."
+    for write in begun.writes:
+        with suppress(FileRefused):
+            remove_temporary_files(absolute_path(workspace, write.path).parent)
+    far = {write.path: how_far(workspace, write) for write in begun.writes}
+    if all(one is Stands.UNTOUCHED for one in far.values()):
+        end_change(store, row.id)
+        return f"{what} before it changed a file: nothing was written."
+    foreign = [write for write in begun.writes if far[write.path] is Stands.OTHER]
+    ours = [write for write in begun.writes if write not in foreign]
     try:
-        for write in writes:
-            _carry_out(workspace, write)
-            done.append(write)
-    except BaseException:
-        for write in reversed(done):
-            _put_back(workspace, write)
-        raise
+        for write in ours:
+            carry_out(workspace, write, _staging(store))
+    except FileRefused as error:
+        return _take_back_begun(store, row, ours, f"{what}. {error.what}")
+    states = _states_now(workspace, begun, reviewed, {write.path for write in foreign})
+    with store.together():
+        decide(store, reviewed, states, "", store.add_act(workspace.root, begun.kind))
+        end_change(store, row.id)
+    missing = ", ".join(write.path_after for write in ours if far[write.path] is not Stands.WRITTEN)
+    done = f"{missing} {'was' if missing.count(',') == 0 else 'were'} missing, and written now." if missing else ""
+    left = f"{', '.join(write.path for write in foreign)} was changed since, and left as it is." if foreign else ""
+    return " ".join(filter(None, (f"{what} in the middle.", done or "All its files were written.", left)))
 
 
-def _check_one_each(writes: Sequence[_Write]) -> None:
+def _take_back_begun(store: Store, row: BegunRow, writes: Sequence[Write], what: str) -> str:
+    workspace = Workspace(Path(row.root))
+    left = [
+        w.path_after for w in reversed(writes) if _is_ours(workspace, w) and not put_back(workspace, w, _staging(store))
+    ]
+    end_change(store, row.id)
+    if left:
+        return f"{what} {', '.join(left)} could not be put back either: look at it."
+    return f"{what} So it was taken back: the files are as they were."
+
+
+def _states_now(
+    workspace: Workspace, begun: Begun, reviewed: Reviewed, foreign: Collection[str]
+) -> dict[str, HunkState]:
+    """Return the new states of the hunks; those in the *foreign* files are accepted where their lines stand there."""
+    states = dict(begun.states)
+    for change in reviewed.proposal.files:
+        path = path_now(change, reviewed.accepted)
+        here = [hunk.id for hunk in change.hunks if hunk.id in states]
+        if path in foreign:
+            now = standing(change, reviewed.accepted, here, read_text_or_none(workspace, path))
+            states |= {h: HunkState.ACCEPTED if h in now else reviewed.open_state(h) for h in here}
+    return states
+
+
+def _check_one_each(writes: Sequence[Write]) -> None:
     """Pass where no two files would get one path.
 
     Raises:
         FileRefused: two would.
     """
-    targets = [write.edit.path_after for write in writes if not write.edit.deletes]
+    targets = [write.path_after for write in writes if write.after is not None]
     if twice := next((path for path in targets if targets.count(path) > 1), ""):
         raise FileRefused(f"Two files of the proposal would become {twice}.", "Reject one of them.")
 
 
 def _plan(
     workspace: Workspace, reviewed: Reviewed, change: FileChange, states: Mapping[str, HunkState]
-) -> _Write | None:
+) -> Write | None:
     in_file = [hunk.id for hunk in change.hunks if hunk.id in states]
     bring_in = [h for h in in_file if states[h] is HunkState.ACCEPTED]
     take_out = [h for h in in_file if h in reviewed.accepted and h not in bring_in]
@@ -143,28 +260,18 @@ def _plan(
     edit = plan_edit(change, reviewed.accepted, text, bring_in=bring_in, take_out=take_out)
     if edit.moved_to and os.path.lexists(absolute_path(workspace, edit.moved_to)):
         raise FileRefused(f"{edit.moved_to} exists by now.", f"Move it away, then accept the new name of {path}.")
-    landing = LandingRow(
-        0,
-        path,
-        reviewed.proposal.id,
-        tuple(bring_in),
-        tuple(take_out),
-        change.base_sha256 if edit.current == change.base else fingerprint(edit.current),
-        fingerprint(edit.result),
-        os.getpid(),
-    )
     mode = stat.S_IMODE(status.st_mode) if status is not None else _mode_of_new(change)
-    return _Write(edit, location, before, status, _content(change, current, edit), mode, landing)
+    return Write(path, edit.moved_to, before, _content(change, current, edit), mode)
 
 
-def _content(change: FileChange, current: TextFile | None, edit: FileEdit) -> bytes:
+def _content(change: FileChange, current: TextFile | None, edit: FileEdit) -> bytes | None:
     """What the file holds with *edit* made, in its own encoding; one that comes back is as it was.
 
     Raises:
         FileRefused: the encoding lacks a character.
     """
     if edit.result is None:
-        return b""
+        return None
     if current is None:
         if change.base is None:
             return encode(new_file(edit.path, edit.result))
@@ -184,44 +291,6 @@ def _mode_of_new(change: FileChange) -> int:
     return (0o777 if change.executable else 0o666) & ~mask
 
 
-def _carry_out(workspace: Workspace, write: _Write) -> None:
-    """Change the file on the disk.
-
-    Raises:
-        FileRefused: the folder cannot be written, something is in the way, or the file changed since this was planned;
-            it is as it was.
-    """
-    try:
-        _check_unchanged(write)
-        if write.edit.deletes:
-            write.location.unlink()
-            _drop_empty_folders(workspace, write.location.parent)
-            return
-        write.location.parent.mkdir(parents=True, exist_ok=True)
-        _replace(write.location, write.content, write.mode)
-        if write.edit.moved_to:
-            target = absolute_path(workspace, write.edit.moved_to)
-            target.parent.mkdir(parents=True, exist_ok=True)
-            write.location.rename(target)
-            _drop_empty_folders(workspace, write.location.parent)
-    except OSError as error:
-        raise FileRefused(
-            f"{write.edit.path} cannot be written: {error.strerror}.",
-            "Make its folder writable, then run the command again.",
-        ) from error
-
-
-def _check_unchanged(write: _Write) -> None:
-    """Pass where the file is still the one that was read.
-
-    Raises:
-        FileRefused: it is another by now.
-    """
-    now = _status(write.location)
-    if (now and _stamp(now)) != (write.status and _stamp(write.status)):
-        raise FileRefused(f"{write.edit.path} was changed just now.", "Run the command again.")
-
-
 def _status(location: Path) -> os.stat_result | None:
     """What the system knows of the file; ``None`` where there is none."""
     try:
@@ -229,41 +298,3 @@ def _status(location: Path) -> os.stat_result | None:
     except OSError:
         return None
     return status if stat.S_ISREG(status.st_mode) else None
-
-
-def _stamp(status: os.stat_result) -> tuple[int, int, int]:
-    return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def _drop_empty_folders(workspace: Workspace, folder: Path) -> None:
-    """Remove *folder*, and those around it, as long as nothing is in them: as git does."""
-    with suppress(OSError):
-        while folder != workspace.root and folder.is_relative_to(workspace.root):
-            folder.rmdir()
-            folder = folder.parent
-
-
-def _put_back(workspace: Workspace, write: _Write) -> None:
-    write.location.parent.mkdir(parents=True, exist_ok=True)
-    if write.edit.moved_to:
-        absolute_path(workspace, write.edit.moved_to).rename(write.location)
-    if write.before is None:
-        write.location.unlink()
-    else:
-        _replace(write.location, write.before, write.mode)
-
-
-def _replace(location: Path, content: bytes, mode: int) -> None:
-    """Put *content* in place of the file in one step: who reads it meanwhile reads the old text or the new one.
-
-    It is not synced, as no editor's save is: that the disk keeps it when the power fails is the file system's part.
-    """
-    temporary = location.with_name(f".rolecall-{uuid4().hex}")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-        temporary.chmod(mode)
-        temporary.replace(location)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

@@ -10,6 +10,7 @@ from pathlib import Path, PurePosixPath
 
 from rolecall_analysis.programs import find_program
 from rolecall_server.errors import FileRefused
+from rolecall_server.sandbox.trees import temporary_prefix
 
 _USUAL_EDITORS = ("sensible-editor", "editor", "nano", "vi", "notepad")
 
@@ -25,7 +26,7 @@ def edit_in_editor(text: str, path: str, root: Path) -> str | None:
     """
     command = _editor(root)
     shown = text.replace("\r\n", "\n").replace("\r", "\n")
-    with tempfile.TemporaryDirectory(prefix="rolecall.") as folder:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix()) as folder:
         file = Path(folder, f"hunk{PurePosixPath(path).suffix}")
         file.write_bytes(shown.encode("utf-8", "surrogatepass"))
         try:

@@ -8,6 +8,7 @@ import os
 import select
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import contextmanager, suppress
@@ -36,6 +37,27 @@ def end_like_ctrl_c() -> None:
     for number in _ENDING:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
+
+
+@contextmanager
+def held_back() -> Generator[None, None, None]:
+    """Have a signal end the command only when the block is left, so that what is changed within is changed whole."""
+    came: list[int] = []
+    handlers = {number: signal.getsignal(number) for number in _ENDING} if _is_main_thread() else {}
+    heard = {number: handler for number, handler in handlers.items() if handler not in (signal.SIG_IGN, None)}
+    for number in heard:
+        signal.signal(number, lambda number, frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in heard.items():
+            signal.signal(number, handler)
+        for number in came[:1]:
+            signal.raise_signal(number)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 def run_until_interrupted(work: Coroutine[Any, Any, _T]) -> _T:

@@ -188,6 +188,8 @@ class Session:
     """What is wrong with the options they were read from."""
     store_damage: str = ""
     """What became of the store before, where that could not be read; empty where nothing did."""
+    told_first: tuple[str, ...] = ()
+    """What became of changes of files that were begun by a command that was ended."""
     client: Client = field(default_factory=Client)
     patience: Patience = field(default_factory=Patience)
     documents: dict[str, Document] = field(default_factory=dict[str, Document])

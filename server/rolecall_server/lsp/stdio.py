@@ -7,6 +7,7 @@ import gc
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
@@ -23,7 +24,7 @@ from rolecall_server.lsp.runs import stop_runs
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Patience, Session
 from rolecall_server.review.rendering import visible
-from rolecall_server.sandbox import remove_abandoned_shadows, remove_unused_copies
+from rolecall_server.sandbox import remove_abandoned_folders, remove_unused_copies
 from rolecall_server.store import Store, cache_path, open_store, store_path
 from rolecall_server.team.abandoned import mark_interrupted_runs
 
@@ -34,7 +35,7 @@ _SWITCH_S = 0.001
 """How long a thread that computes keeps the event loop waiting, at most; Python's own 5 ms add up."""
 
 
-def serve(patience: Patience | None = None) -> int:
+def serve(patience: Patience | None = None, told: Sequence[str] = ()) -> int:
     """Speak with an editor over standard input and output until it ends the session; the exit code."""
     logging.basicConfig(stream=sys.stderr, level=os.environ.get("ROLECALL_LOG", "WARNING").upper())
     for handler in logging.getLogger().handlers:
@@ -51,6 +52,7 @@ def serve(patience: Patience | None = None) -> int:
         return 2
     server = RolecallServer(Session(store, Workers(), cache_path(), patience=patience or Patience()))
     server.session.store_damage = damage
+    server.session.told_first = (*told,)
     register(server)
     server.session.report_scan = ScanProgress(server).report
     server.protocol.set_writer(StdoutWriter(output))
@@ -107,7 +109,7 @@ async def _converse(server: RolecallServer) -> None:
 
 async def _clean_up() -> None:
     """Remove what a server that was killed could not."""
-    await asyncio.to_thread(remove_abandoned_shadows)
+    await asyncio.to_thread(remove_abandoned_folders)
     await asyncio.to_thread(remove_unused_copies, cache_path() / "copies")
 
 

@@ -6,7 +6,7 @@ from rolecall_server.sandbox.interpreter import Interpreter, find_interpreter, p
 from rolecall_server.sandbox.kept_copy import remove_unused_copies
 from rolecall_server.sandbox.mutants import Mutant, mutants_of
 from rolecall_server.sandbox.mutation_run import MutationRun, run_mutants
-from rolecall_server.sandbox.opening import remove_abandoned_shadows, shadow_workspace
+from rolecall_server.sandbox.opening import shadow_workspace
 from rolecall_server.sandbox.process import ProcessEnd
 from rolecall_server.sandbox.pytest_run import run_tests
 from rolecall_server.sandbox.repetition import Repetition, run_repeatedly
@@ -14,6 +14,7 @@ from rolecall_server.sandbox.results import FileCoverage, Gap, NotRun, Suite, Te
 from rolecall_server.sandbox.runners import is_test_file, run_targets, runs_tests
 from rolecall_server.sandbox.shadow import Shadow
 from rolecall_server.sandbox.snippet import run_snippet
+from rolecall_server.sandbox.trees import remove_abandoned_folders
 
 __all__ = [
     "Confinement",
@@ -37,7 +38,7 @@ __all__ = [
     "is_test_file",
     "mutants_of",
     "probe",
-    "remove_abandoned_shadows",
+    "remove_abandoned_folders",
     "remove_unused_copies",
     "run_mutants",
     "run_repeatedly",

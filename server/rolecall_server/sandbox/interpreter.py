@@ -17,6 +17,7 @@ from rolecall_server.sandbox.environments import environments_of
 from rolecall_server.sandbox.process import run_process
 from rolecall_server.sandbox.programs import is_program, program_on_path
 from rolecall_server.sandbox.results import NotRun
+from rolecall_server.sandbox.trees import temporary_prefix
 
 SETTING = "rolecall.tests.interpreter"
 
@@ -156,7 +157,7 @@ print(MARK + json.dumps({
 
 async def _ask(interpreter: Interpreter) -> Capabilities | NotRun:
     # The empty folder is where Python looks first: nothing of the workspace is imported by asking.
-    with tempfile.TemporaryDirectory(prefix="rolecall-") as empty:
+    with tempfile.TemporaryDirectory(prefix=temporary_prefix()) as empty:
         try:
             end = await run_process(
                 [str(interpreter.path), "-B", "-c", _QUESTIONS.replace("MARK", repr(_ANSWER)), *_reporting()],

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import tempfile
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, nullcontext
 from pathlib import Path
-
-import psutil
 
 from rolecall_server.sandbox.completion import complete
 from rolecall_server.sandbox.confinement import Confinement
@@ -19,7 +16,7 @@ from rolecall_server.sandbox.kept_copy import take_copy
 from rolecall_server.sandbox.overlaid import lay_over_workspace
 from rolecall_server.sandbox.results import NotRun
 from rolecall_server.sandbox.shadow import Shadow
-from rolecall_server.sandbox.trees import remove_tree
+from rolecall_server.sandbox.trees import remove_tree, temporary_prefix
 from rolecall_server.workspace import Workspace
 
 
@@ -57,24 +54,6 @@ async def shadow_workspace(
         await complete(asyncio.to_thread(remove_tree, base))
 
 
-def remove_abandoned_shadows(parent: Path | None = None) -> int:
-    """Remove the shadows that killed processes left in *parent*, the system's folder by default; how many there were.
-
-    Nothing of them is mounted: mounts end with the last process that sees them.
-    """
-    folder = parent or Path(tempfile.gettempdir())
-    abandoned = [path for path in folder.glob("rolecall-*-*") if (pid := _maker(path)) and not psutil.pid_exists(pid)]
-    for path in abandoned:
-        remove_tree(path)
-    return len(abandoned)
-
-
 def make_base(parent: Path | None = None) -> Path:
     """A new temporary folder that tells by its name whose it is."""
-    return Path(tempfile.mkdtemp(prefix=f"rolecall-{os.getpid()}-", dir=parent)).resolve()
-
-
-def _maker(base: Path) -> int | None:
-    """The process that made *base*, by its name; ``None`` where the name is none of ours or a link."""
-    number = base.name.split("-")[1]
-    return int(number) if number.isascii() and number.isdigit() and not base.is_symlink() else None
+    return Path(tempfile.mkdtemp(prefix=temporary_prefix(), dir=parent)).resolve()

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from rolecall_server.sandbox.copying import entries
+from rolecall_server.store.landings import still_runs
 
 Stamp = tuple[int, int, int, int]
 """Number, size, and the times of the last change of content and of anything, in ns: which no program sets at will."""
@@ -46,3 +49,29 @@ def _open_up(folder: Path) -> None:
         for below in (Path(parent, name) for name in names):
             if not below.is_symlink():
                 below.chmod(0o700)
+
+
+def temporary_prefix() -> str:
+    """Return how the name of each temporary folder of this process begins: it tells whose it is."""
+    return f"rolecall-{os.getpid()}-"
+
+
+def remove_abandoned_folders(parent: Path | None = None) -> int:
+    """Remove the temporary folders that killed processes left in *parent*, the system's by default; count them.
+
+    Nothing in them is mounted: mounts end with the last process that sees them.
+    """
+    folder = parent or Path(tempfile.gettempdir())
+    abandoned = [path for path in folder.glob("rolecall-*-*") if _is_abandoned(path)]
+    for path in abandoned:
+        remove_tree(path)
+    return len(abandoned)
+
+
+def _is_abandoned(path: Path) -> bool:
+    """Return whether *path* is ours by its name, and whoever made it has ended; a younger process is another."""
+    number = path.name.split("-")[1]
+    with suppress(OSError):
+        is_named = number.isascii() and number.isdigit() and not path.is_symlink()
+        return is_named and not still_runs(int(number), path.stat().st_mtime)
+    return False

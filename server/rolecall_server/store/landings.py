@@ -1,15 +1,21 @@
-"""What is about to happen to files, stored before an editor is asked, and what was tried: what reviews store."""
+"""What is about to happen to files, stored before anybody changes one, and what was tried: what reviews store."""
 
 from __future__ import annotations
 
 import json
+import os
 import time
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
+import psutil
+
 from rolecall_server.store.database import Store, row_number
-from rolecall_server.store.rows import LandingRow
+from rolecall_server.store.rows import BegunRow, LandingRow
+
+_CLOCK_S = 2.0
+"""How far the clock of processes and that of the store, or of the file system, may be apart."""
 
 
 def add_landings(store: Store, root: Path, landings: Collection[LandingRow]) -> tuple[LandingRow, ...]:
@@ -61,6 +67,50 @@ def forget_landings(store: Store, numbers: Collection[int]) -> None:
     """Drop these landings."""
     with store.transaction() as connection:
         connection.executemany("DELETE FROM landing WHERE id = ?", [(number,) for number in numbers])
+
+
+def begin_change(store: Store, root: Path, body: str) -> int | None:
+    """Say that this process begins to change files below *root*; a number, ``None`` while another change is under way.
+
+    *body* is all it takes to finish that, or to take it back, should the process not come to it.
+    """
+    with store.transaction() as connection:
+        values = (str(root), os.getpid(), time.time(), body)
+        cursor = connection.execute(
+            "insert OR IGNORE INTO begun (root, process_id, at, body) VALUES (?, ?, ?, ?)", values
+        )
+        return cursor.lastrowid if cursor.rowcount == 1 else None
+
+
+def end_change(store: Store, number: int) -> None:
+    """Say that a change of files has ended, whole or taken back."""
+    with store.transaction() as connection:
+        connection.execute("DELETE FROM begun WHERE id = ?", (number,))
+
+
+def claim_abandoned_changes(store: Store) -> tuple[BegunRow, ...]:
+    """Return the changes of files whose process has ended; they are this process's now, and no other's."""
+    claimed: list[BegunRow] = []
+    for row in (BegunRow(*values) for values in store.select("SELECT id, root, process_id, at, body FROM begun")):
+        if not still_runs(row.process_id, row.at_s):
+            with store.transaction() as connection:
+                cursor = connection.execute(
+                    "UPDATE begun SET process_id = ?, at = ? WHERE id = ? AND process_id = ?",
+                    (os.getpid(), time.time(), row.id, row.process_id),
+                )
+            claimed += [row] if cursor.rowcount == 1 else []
+    return tuple(claimed)
+
+
+def still_runs(process_id: int, since_s: float) -> bool:
+    """Return whether the process of that number that was there at *since_s* runs; a younger one only has its number."""
+    try:
+        process = psutil.Process(process_id)
+        return process.status() != psutil.STATUS_ZOMBIE and process.create_time() <= since_s + _CLOCK_S
+    except psutil.AccessDenied:
+        return True
+    except psutil.NoSuchProcess:
+        return False
 
 
 def save_trial(store: Store, proposal_id: str, texts: str, hunk_ids: Collection[str], body: str) -> None:

@@ -152,6 +152,20 @@ class LandingRow:
 
 
 @dataclass(frozen=True)
+class BegunRow:
+    """A change of a workspace's files that was begun and has not ended."""
+
+    id: int
+    root: str
+    process_id: int
+    """Who makes it."""
+    at_s: float
+    """Since when, in seconds since the epoch."""
+    body: str
+    """All it takes to make the rest of it, or to take it back."""
+
+
+@dataclass(frozen=True)
 class DocumentRow:
     """One version of a document as stored."""
 

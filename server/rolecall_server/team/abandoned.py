@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import psutil
-
 from rolecall_server.store import RunRow, Store
-
-_CLOCK_S = 2.0
-"""How far the clock of processes and that of the store may be apart."""
+from rolecall_server.store.landings import still_runs
 
 
 def mark_interrupted_runs(store: Store) -> tuple[str, ...]:
@@ -20,12 +16,4 @@ def mark_interrupted_runs(store: Store) -> tuple[str, ...]:
 
 def _is_at_work(run: RunRow) -> bool:
     """Whether the process that began *run* is alive; a younger one only has its number."""
-    if run.process_id is None:
-        return False
-    try:
-        process = psutil.Process(run.process_id)
-        return process.status() != psutil.STATUS_ZOMBIE and process.create_time() <= run.started_at_s + _CLOCK_S
-    except psutil.AccessDenied:
-        return True
-    except psutil.NoSuchProcess:
-        return False
+    return run.process_id is not None and still_runs(run.process_id, run.started_at_s)

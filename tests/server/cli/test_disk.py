@@ -17,7 +17,7 @@ from rolecall_server.review.hunks import file_change, number_hunks
 from rolecall_server.review.proposal import HunkState, Proposal
 from rolecall_server.review.shelf import Reviewed, load_proposal, save_proposal
 from rolecall_server.store import Store
-from rolecall_server.store.landings import add_landings
+from rolecall_server.store.landings import begin_change
 from rolecall_server.workspace import TextFile, Workspace
 from support.stores import open_store
 
@@ -162,9 +162,9 @@ def test_a_file_that_somebody_saves_between_the_plan_and_its_write_keeps_what_wa
 
     def save_meanwhile(*arguments: Any) -> Any:
         (root / "b.py").write_text("y = 1\nsaved = True\n")
-        return add_landings(*arguments)
+        return begin_change(*arguments)
 
-    monkeypatch.setattr(disk, "add_landings", save_meanwhile)
+    monkeypatch.setattr(disk, "begin_change", save_meanwhile)
     with pytest.raises(FileRefused, match=r"b\.py was changed just now"):
         write_accepted(store, Workspace(root), reviewed, ["h1", "h2"])
     assert (root / "a.py").read_text() == "x = 1\n"

@@ -15,6 +15,8 @@ async def initialized(ls: RolecallServer, params: types.InitializedParams) -> No
     """Say what is wrong with settings and store, show what earlier sessions left undecided, ask for file events."""
     for problem in ls.session.settings_problems:
         ls.tell(problem, types.MessageType.Warning)
+    for sentence in ls.session.told_first:
+        ls.tell(sentence, types.MessageType.Warning)
     if ls.session.store_damage:
         ls.tell(ls.session.store_damage, types.MessageType.Error)
     for folder in ls.session.folders.values():
