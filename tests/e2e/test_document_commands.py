@@ -23,6 +23,8 @@ from rolecall_server.team.documents import (
     Requirement,
     Requirements,
     SymbolWork,
+    Task,
+    TaskList,
     Understanding,
 )
 from rolecall_server.team.documents.shelf import load_document, publish
@@ -127,6 +129,39 @@ def test_a_check_says_which_code_changed_since_it_was_accepted(root: Path):
     assert rolecall(root, "r1", "--check").stdout == "Everything fits.\n"
     price.write_text(price.read_text().replace("round(", "floor("))
     assert rolecall(root, "r1", "--check").stdout == "R1: shop/price.py changed since p1/h1 was accepted\n"
+
+
+def test_a_check_says_which_decided_task_is_missing_and_what_it_lacks(root: Path):
+    store, price = store_of(root.parent / "home"), root / "shop/price.py"
+    reviewed = propose(store, root, {"shop/price.py": price.read_text().replace("sum(items)", "round(sum(items), 2)")})
+    (change,) = reviewed.proposal.files
+    serving = replace(change, hunks=tuple(replace(hunk, serves=("T1", "R1")) for hunk in change.hunks))
+    save_proposal(store, replace(reviewed.proposal, files=(serving,)))
+    work = (
+        Task(id="T1", title="Round", serves=("R1",), files=("shop/price.py",)),
+        Task(id="T2", title="Tax", serves=("R1",), files=("shop/tax.py",)),
+    )
+    design = Design(
+        title="Fair prices",
+        approach="Round.",
+        files_to_change=DESIGN.files_to_change,
+        files_to_add=(FileWork(path="shop/tax.py", what="the tax"), FileWork(path="shop/vat.py", what="more of it")),
+    )
+    for content in (WANTED, design, TaskList(title="Work", tasks=work)):
+        publish(store, reviewed.proposal.run_id, "Product Manager", content)
+    waiting = json.loads(rolecall(root, "r1", "--check", "--json").stdout)
+    assert "T2 is not done" not in str(waiting), "nothing is decided yet"
+    decide(store, reviewed, {"h1": HunkState.ACCEPTED})
+    store.close()
+    price.write_text(text_with(change, ["h1"]) or "")
+    checked = rolecall(root, "r1", "--check")
+    assert (checked.stdout.splitlines(), checked.returncode) == (
+        [
+            "T2 is not done: shop/tax.py does not exist; nothing that was accepted serves it",
+            "shop/vat.py was to be added, and does not exist",
+        ],
+        1,
+    )
 
 
 def test_documents_that_fit_are_said_to(root: Path):

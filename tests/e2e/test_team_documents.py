@@ -307,6 +307,22 @@ async def test_code_that_changed_since_it_was_accepted_is_drift_until_it_is_back
         await until(lambda: changed not in at.problems("tasks"))
 
 
+async def test_what_is_missing_once_a_sprint_is_decided_is_shown_where_it_is_described(root: Path) -> None:
+    gone = "shop/price.py::limit was to be added, and does not exist"
+    undone = ("### T2: Limit", "T2 is not done: shop/limit.py does not exist")
+    async with desk(root) as at:
+        page = str(at.paths["tasks"])
+        files = "- **Needs:** T1\n- **Files:** `shop/price.py`"
+        at.editor.replace_text(page, at.editor.text(page).replace(files, files.replace("price", "limit")))
+        at.save("tasks")
+        await until(lambda: ("### T2: Limit", "T2 has no hunk") in at.problems("tasks"))
+        assert gone not in [what for _, what in at.problems("design")], "nothing is decided yet"
+        await at.editor.execute("rolecall.proposal.accept", proposalId="p1")
+        await until(lambda: undone in at.problems("tasks"))
+        await until(lambda: gone in [what for _, what in at.problems("design")])
+        assert ("### T2: Limit", "T2 has no hunk") not in at.problems("tasks"), "one thing is told once"
+
+
 async def test_what_is_saved_is_the_next_version_and_its_links_are_checked_at_once(root: Path) -> None:
     async with desk(root) as at:
         text = at.editor.text(str(at.paths["tasks"]))

@@ -9,7 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from rolecall_analysis import Snapshot
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.reading import read_code
 from rolecall_server.cli.repository import open_repository
@@ -18,17 +17,8 @@ from rolecall_server.errors import DocumentRefused, FileRefused, NotFound
 from rolecall_server.review.shelf import load_run
 from rolecall_server.store import Store
 from rolecall_server.team.documents import Document, parse, render
-from rolecall_server.team.documents.code_links import definition_of, unresolved
-from rolecall_server.team.documents.linking import (
-    Linked,
-    changed_since,
-    check_links,
-    closed_tasks,
-    lacks,
-    linked,
-    orphans,
-    unfulfilled,
-)
+from rolecall_server.team.documents.code_links import is_there, unresolved
+from rolecall_server.team.documents.linking import changed_since, check_links, linked, orphans, unmade
 from rolecall_server.team.documents.shelf import DEVELOPER, documents_in, load_document, revise
 from rolecall_server.team.documents.understanding import understand
 from rolecall_server.workspace import Workspace, file_exists, read_text_or_none
@@ -128,7 +118,7 @@ def _check(
             dangling = unresolved(document, snapshot, documents, there, run.accepted_files)
             flaws += [(each.reference, str(each)) for each in dangling]
             found += [{"document": document.id, "about": about, "what": what} for about, what in flaws]
-        missing = dict(_missing(run, snapshot, workspace))
+        missing = dict(unmade(run, partial(is_there, snapshot, partial(file_exists, workspace))))
         drift = (
             *sorted((orphans(run) | missing).items()),
             *changed_since(proposals, partial(read_text_or_none, workspace)),
@@ -141,20 +131,6 @@ def _check(
         for line in _told(found):
             say_prose(screen, line)
     return 1 if found else 0
-
-
-def _missing(run: Linked, snapshot: Snapshot, workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """What keeps decided tasks from being done, and what a design adds and nobody made; each with what it is about."""
-
-    def exists(reference: str) -> bool:
-        return (
-            definition_of(snapshot, reference) is not None if "::" in reference else file_exists(workspace, reference)
-        )
-
-    for task in closed_tasks(run):
-        if what := lacks(task, run, exists):
-            yield task.id, f"{task.id} is not done: {'; '.join(what)}"
-    yield from ((name, f"{name} was to be added, and does not exist") for name in unfulfilled(run, exists))
 
 
 def _told(found: list[dict[str, str]]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
@@ -20,8 +21,8 @@ from rolecall_server.review.rendering import visible
 from rolecall_server.review.trace import Trace
 from rolecall_server.store import Store
 from rolecall_server.team.documents.checking import TestPlan
-from rolecall_server.team.documents.code_links import Dangling, declared_new, definition_of, unresolved
-from rolecall_server.team.documents.linking import Linked
+from rolecall_server.team.documents.code_links import Dangling, declared_new, definition_of, is_there, unresolved
+from rolecall_server.team.documents.linking import Linked, unmade
 from rolecall_server.team.documents.pages import Mention, Page, entry_of, explain, is_shared, mentions_of
 from rolecall_server.team.documents.shelf import documents_of
 from rolecall_server.workspace import Workspace, file_exists
@@ -175,6 +176,12 @@ def dangling_in(view: View, run: OpenRun) -> tuple[Dangling, ...]:
     others = [page.document for page in run.pages if page is not run.page]
     accepted = run.linked.accepted_files
     return unresolved(run.page.document, view.snapshot, others, lambda path: file_exists(workspace, path), accepted)
+
+
+def unmade_in(view: View, run: OpenRun) -> tuple[tuple[str, str], ...]:
+    """Return what keeps decided tasks of the run from being done, and what nobody made; with what it is about."""
+    workspace = Workspace(view.root)
+    return tuple(unmade(run.linked, partial(is_there, view.snapshot, partial(file_exists, workspace))))
 
 
 def _code_at(view: View, name: str) -> Iterator[types.Location]:

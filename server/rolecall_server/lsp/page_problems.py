@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 from lsprotocol import types
 
 from rolecall_server.lsp.navigation import follow_pages
-from rolecall_server.lsp.page_answers import dangling_in
+from rolecall_server.lsp.page_answers import dangling_in, unmade_in
 from rolecall_server.lsp.pages import OpenRun, is_page, open_run, read_page
 from rolecall_server.lsp.positions import Encoding, n_units
 from rolecall_server.lsp.questions import ask_when_read
@@ -19,7 +19,7 @@ from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Session
 from rolecall_server.lsp.team_runs import heed_edit
 from rolecall_server.review.rendering import visible
-from rolecall_server.team.documents import parse
+from rolecall_server.team.documents import Kind, parse
 from rolecall_server.team.documents.linking import changed_since, check_links, orphans
 from rolecall_server.team.documents.shelf import DEVELOPER, load_document, revise, versions_of
 
@@ -97,10 +97,14 @@ async def _check(ls: RolecallServer) -> None:
         run = open_run(ls.session, uri)
         if run is None:
             continue
-        found = [*_misread(run), *_flaws(run), *_drift(ls.session, run)]
+        found = [*_misread(run), *_flaws(run)]
+        missing: dict[str, str] = {}
         if run.folder is not None:
             dangling = await ask_when_read(ls, run.folder, lambda view, run=run: dangling_in(view, run))
             found += [_Problem(run.page.line_of(each.reference), str(each), _WARNING, "missing") for each in dangling]
+            missing = dict(await ask_when_read(ls, run.folder, lambda view, run=run: unmade_in(view, run)))
+        found += _on_entries(run, missing, _WARNING, "missing")
+        found += _on_entries(run, _drift(ls.session, run, missing), _INFORMATION, "drift")
         if uri in ls.session.documents:
             told = [_diagnostic(run, each, ls.session.client.encoding) for each in found]
             ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, told))
@@ -118,12 +122,19 @@ def _flaws(run: OpenRun) -> Iterator[_Problem]:
         yield _Problem(run.page.line_of(flaw.about), flaw.what, _WARNING, "link")
 
 
-def _drift(session: Session, run: OpenRun) -> Iterator[_Problem]:
-    """What the requirements and tasks of the page lack, and which code does not stand as it was accepted for them."""
-    entries = {mention.name for mention in run.page.mentions if mention.is_entry}
-    for name, what in (*orphans(run.linked).items(), *_changed_since(session, run)):
-        if name in entries:
-            yield _Problem(run.page.line_of(name), what, _INFORMATION, "drift")
+def _drift(session: Session, run: OpenRun, missing: Collection[str]) -> dict[str, str]:
+    """Return what requirements and tasks lack beside what is *missing*, and what no longer stands as accepted."""
+    lacking = {name: what for name, what in orphans(run.linked).items() if name not in missing}
+    return lacking | dict(_changed_since(session, run))
+
+
+def _on_entries(
+    run: OpenRun, told: Mapping[str, str], severity: types.DiagnosticSeverity, code: str
+) -> Iterator[_Problem]:
+    """Yield what is *told* of what the page itself describes, where it does: a design describes code too."""
+    is_design = run.page.document.kind is Kind.DESIGN
+    entries = {each.name for each in run.page.mentions if each.is_entry or (is_design and each.is_code)}
+    return (_Problem(run.page.line_of(name), what, severity, code) for name, what in told.items() if name in entries)
 
 
 def _changed_since(session: Session, run: OpenRun) -> Iterator[tuple[str, str]]:

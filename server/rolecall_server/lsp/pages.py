@@ -10,7 +10,7 @@ from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.lsp.session import Folder, Session, file_path
 from rolecall_server.review.shelf import Reviewed, load_run
 from rolecall_server.team.documents import Document, parse, render
-from rolecall_server.team.documents.linking import Linked, served_by
+from rolecall_server.team.documents.linking import Linked, linked
 from rolecall_server.team.documents.pages import Page
 from rolecall_server.team.documents.shelf import documents_of, load_document, run_of
 
@@ -34,7 +34,7 @@ class OpenRun:
     @property
     def linked(self) -> Linked:
         """Its documents and hunks as what they say of each other."""
-        return Linked(tuple(page.document for page in self.pages), served_by(self.reviewed))
+        return linked((page.document for page in self.pages), self.reviewed)
 
 
 def is_page(session: Session, uri: str) -> bool:

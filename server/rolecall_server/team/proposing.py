@@ -18,7 +18,7 @@ from rolecall_server.store import Store
 from rolecall_server.store.messages import Draft, MessageRow, messages_of
 from rolecall_server.team.agenda import Agenda, agenda_of
 from rolecall_server.team.documents import HunkDecision, Kind, SprintReview, TestPlan
-from rolecall_server.team.documents.linking import lacks, linked
+from rolecall_server.team.documents.linking import lacks, linked, unshown
 from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.edits import Edits, moved_files
 from rolecall_server.team.planning import title_of_brief
@@ -96,7 +96,7 @@ def review_sprint(store: Store, pool: Pool, workspace: Workspace) -> bool:
 
 
 def _held_to_what_is_there(review: SprintReview, store: Store, pool: Pool, workspace: Workspace) -> SprintReview:
-    """Return *review*, in which a task that lacks something is not done, but missing."""
+    """Return *review*, in which a task that lacks something is not done, but missing, with what no test shows."""
     whole = [pool.latest(kind) for kind in (Kind.DESIGN, Kind.TASK_LIST)]
     parts = [message for kind in (Kind.TEST_PLAN, Kind.REVIEW) for message in pool.of_kind(kind, review.sprint or "")]
     documents = [document_in(message) for message in (*whole, *parts) if message is not None]
@@ -106,9 +106,9 @@ def _held_to_what_is_there(review: SprintReview, store: Store, pool: Pool, works
     }
     lacking = {one: what for one, what in found.items() if what}
     missing = tuple(f"{one}: {'; '.join(what)}" for one, what in lacking.items())
-    return review.model_copy(
-        update={"done": tuple(one for one in review.done if one not in lacking), "missing": missing}
-    )
+    done = tuple(one for one in review.done if one not in lacking)
+    not_shown = tuple(f"{one}: {what}" for one in done if one in run.tasks for what in unshown(run.tasks[one], run))
+    return review.model_copy(update={"done": done, "missing": missing, "not_shown": not_shown})
 
 
 def _new_reviews(store: Store, pool: Pool) -> Iterator[tuple[SprintReview, int]]:

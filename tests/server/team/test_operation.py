@@ -819,6 +819,17 @@ async def test_a_task_with_a_blocker_that_was_fixed_is_done(tmp_path: Path) -> N
     assert (review_of(run).done, review_of(run).missing) == (("T1", "T2"), ())
 
 
+async def test_acceptance_criteria_that_no_test_shows_are_named_in_the_review(tmp_path: Path) -> None:
+    tasks = [{**TASKS["tasks"][0], "acceptance": ["A tax is added."]}]
+    model = TeamModel(shop_speeches(Project_Manager=fenced({**TASKS, "tasks": tasks})))
+    run = team_run(tmp_path, model).begin(BRIEF, ALONE)
+    await run.go_on()
+    accept(run, "p1")
+    await run.go_on()
+    assert review_of(run).done == ("T1",)
+    assert review_of(run).not_shown == ("T1: A tax is added.",)
+
+
 # Going on, and doing again
 
 

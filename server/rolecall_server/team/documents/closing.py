@@ -44,6 +44,9 @@ class SprintReview(Value):
     missing: tuple[Line, ...] = Field(
         default=(), description="What keeps each other task from being done; it stays in the backlog."
     )
+    not_shown: tuple[Line, ...] = Field(
+        default=(), description="Acceptance criteria of what is done that no test shows: somebody has to look."
+    )
     feedback: Prose = ""
 
 

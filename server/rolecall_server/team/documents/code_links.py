@@ -79,6 +79,11 @@ def definition_of(snapshot: Snapshot, reference: str) -> Definition | None:
     return find_definition(snapshot, path, name) if name else None
 
 
+def is_there(snapshot: Snapshot, file_exists: Callable[[str], bool], reference: str) -> bool:
+    """Return whether the file or the symbol exists that *reference* names, ``path`` or ``path::Name``."""
+    return definition_of(snapshot, reference) is not None if "::" in reference else file_exists(reference)
+
+
 def _already_there(content: Content, snapshot: Snapshot, is_file: Callable[[str], bool]) -> Iterator[Dangling]:
     if not isinstance(content, Design):
         return

@@ -53,6 +53,8 @@ class Linked:
     hunks: tuple[Served, ...] = field(default=())
     failing: frozenset[str] = frozenset()
     """The tests that fail with the latest of the proposals that was run, as ``path::name``."""
+    is_tested: bool = False
+    """Whether a test ran with that proposal."""
 
     def held(self, kind: type[Held]) -> Iterator[Held]:
         """The contents of that kind."""
@@ -98,7 +100,7 @@ def linked(documents: Iterable[Document], proposals: Sequence[Reviewed]) -> Link
     """Return *documents* of a run with what became of its *proposals*."""
     runs = [one.proposal.evidence for one in proposals if one.proposal.evidence.ran]
     failing = {failure.test_id.partition("[")[0] for failure in runs[-1].failures} if runs else set[str]()
-    return Linked(tuple(documents), served_by(proposals), frozenset(failing))
+    return Linked(tuple(documents), served_by(proposals), frozenset(failing), bool(runs) and runs[-1].is_tested)
 
 
 def check_links(document: Document, others: Iterable[Document]) -> tuple[Flaw, ...]:
@@ -151,12 +153,17 @@ def _unmade(task: Task, run: Linked, exists: Callable[[str], bool]) -> Iterator[
 
 def _unmet(task: Task, run: Linked) -> Iterator[str]:
     """The tests of what *task* is for that fail; that nothing leads to it, where nothing does."""
-    gone = {f"{hunk.path}::{hunk.symbol.replace('.', '::')}" for hunk in run.hunks if hunk.state == "rejected"}
-    cases = [case for plan in run.held(TestPlan) for case in plan.cases if {*case.verifies} & {*task.serves}]
-    tests = [case.test for case in cases if case.test and case.test not in gone]
+    tests = _tests_of(task, run)
     yield from (f"{test} fails" for test in tests if test in run.failing)
     if not tests and not any(task.id in hunk.serves for hunk in run.hunks if hunk.state == "accepted"):
         yield "nothing that was accepted serves it"
+
+
+def _tests_of(task: Task, run: Linked) -> list[str]:
+    """Return the tests of what *task* is for, without those that were rejected."""
+    gone = {f"{hunk.path}::{hunk.symbol.replace('.', '::')}" for hunk in run.hunks if hunk.state == "rejected"}
+    cases = [case for plan in run.held(TestPlan) for case in plan.cases if {*case.verifies} & {*task.serves}]
+    return [case.test for case in cases if case.test and case.test not in gone]
 
 
 def _blocked(task: Task, run: Linked) -> Iterator[str]:
@@ -190,6 +197,23 @@ def unfulfilled(run: Linked, exists: Callable[[str], bool]) -> Iterator[str]:
         yield from (path for path in missing if path not in told)
         symbols = (each.symbol for each in design.symbols_to_add)
         yield from (one for one in symbols if exists(one.partition("::")[0]) and not exists(one))
+
+
+def unmade(run: Linked, exists: Callable[[str], bool]) -> Iterator[tuple[str, str]]:
+    """Yield what keeps decided tasks from being done, and what a design adds and nobody made; with what it is about."""
+    for task in closed_tasks(run):
+        if what := lacks(task, run, exists):
+            yield task.id, f"{task.id} is not done: {'; '.join(what)}"
+    yield from ((name, f"{name} was to be added, and does not exist") for name in unfulfilled(run, exists))
+
+
+def unshown(task: Task, run: Linked) -> tuple[str, ...]:
+    """Return the acceptance criteria of *task* that no test shows: all where no kept test of what it is for ran.
+
+    They are free text, so that nothing tells which of several tests shows which of them: where there are such tests,
+    none is named.
+    """
+    return () if run.is_tested and any(_tests_of(task, run)) else task.acceptance
 
 
 def _begun(run: Linked) -> tuple[Task, ...]:

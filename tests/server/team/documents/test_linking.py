@@ -36,6 +36,7 @@ from rolecall_server.team.documents.linking import (
     lacks,
     orphans,
     unfulfilled,
+    unshown,
 )
 
 
@@ -225,3 +226,16 @@ def test_a_circle_is_found_exactly_where_there_is_no_order(needs: dict[int, list
     assert bool(found) == bool(waiting)
     for circle in found:
         assert all(after in named[before] for before, after in zip(circle, (*circle[1:], circle[0]), strict=True))
+
+
+def test_acceptance_criteria_are_shown_only_by_a_kept_test_that_ran():
+    wanted = Task(id="T1", title="x", serves=("R1",), acceptance=("It is rounded.", "It is quick."))
+    documents = (tasks(wanted), plan(C1=("R1",)))
+    (content,) = [each.content for each in documents if isinstance(each.content, TestPlan)]
+    case = content.cases[0].model_copy(update={"test": "test_a.py::test_x"})
+    tested = (documents[0], document(content.model_copy(update={"cases": (case,)}), 4))
+    assert unshown(wanted, Linked(documents, is_tested=True)) == wanted.acceptance, "no test is named"
+    assert unshown(wanted, Linked(tested)) == wanted.acceptance, "no test ran"
+    assert unshown(wanted, Linked(tested, is_tested=True)) == ()
+    rejected = Served("p1/h1", "test_a.py", "test_x", ("R1",), "rejected")
+    assert unshown(wanted, Linked(tested, (rejected,), is_tested=True)) == wanted.acceptance
