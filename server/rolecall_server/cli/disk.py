@@ -17,7 +17,15 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from rolecall_server.cli.interrupts import held_back
-from rolecall_server.cli.replacing import Stands, Write, carry_out, how_far, put_back, remove_temporary_files
+from rolecall_server.cli.replacing import (
+    Stands,
+    Write,
+    carry_out,
+    check_untouched,
+    how_far,
+    put_back,
+    remove_temporary_files,
+)
 from rolecall_server.errors import FileRefused, NotFound, StoreUnavailable
 from rolecall_server.review.acceptance import FileEdit, needed_by, plan_edit, with_needs
 from rolecall_server.review.anchor import path_now, standing
@@ -41,6 +49,7 @@ from rolecall_server.workspace import (
 _TURN_S = 5.0
 """How long a command waits for another that is changing files of the same repository."""
 _POLL_S = 0.05
+_MAX_NAMED = 10
 
 changed_here: list[str] = []
 """The files that this process has changed, for what is said when it is stopped."""
@@ -101,14 +110,16 @@ def change_files(
     _check_one_each(begun.writes)
     with held_back():
         number = _begin(store, workspace, begun)
+        tried: list[Write] = []
         try:
             for write in begun.writes:
+                tried.append(write)
                 carry_out(workspace, write, _staging(store))
             with store.together():
                 decide(store, reviewed, states, "", store.add_act(workspace.root, kind))
                 end_change(store, number)
         except BaseException as error:
-            _take_all_back(store, workspace, begun, number, error)
+            _take_all_back(store, workspace, tried, number, error)
             raise
         written = tuple(write.path_after for write in begun.writes)
         changed_here.extend(written)
@@ -124,7 +135,7 @@ def _begin(store: Store, workspace: Workspace, begun: Begun) -> int:
     """Store what is about to be done, once nobody else changes files here; its number.
 
     Raises:
-        FileRefused: another command does, for long.
+        FileRefused: another command does, for long, or a file is another by now.
     """
     body = _BEGUN_JSON.dump_json(begun).decode()
     until_s = time.monotonic() + _TURN_S
@@ -134,16 +145,25 @@ def _begin(store: Store, workspace: Workspace, begun: Begun) -> int:
                 f"Another command is changing files in {workspace.root}.", "Wait for its end, then try again."
             )
         time.sleep(_POLL_S)
+    try:
+        for write in begun.writes:
+            check_untouched(workspace, write)
+    except FileRefused:
+        end_change(store, number)
+        raise
     return number
 
 
-def _take_all_back(store: Store, workspace: Workspace, begun: Begun, number: int, error: BaseException) -> None:
-    """Put back what was written, and forget that it was begun.
+def _take_all_back(
+    store: Store, workspace: Workspace, tried: Sequence[Write], number: int, error: BaseException
+) -> None:
+    """Put back what was written of *tried*, and forget that it was begun.
 
     Raises:
         FileRefused: a file could not be put back; the next command tries again.
     """
-    left = [w for w in reversed(begun.writes) if _is_ours(workspace, w) and not put_back(workspace, w, _staging(store))]
+    ours = [write for write in reversed(tried) if _is_ours(workspace, write)]
+    left = [write for write in ours if not put_back(workspace, write, _staging(store))]
     if left:
         names = ", ".join(write.path_after for write in left)
         raise FileRefused(f"{error} {names} could not be put back.", "The next command tries it again.") from error
@@ -199,10 +219,15 @@ def _finish(store: Store, row: BegunRow, begun: Begun, reviewed: Reviewed) -> st
     with store.together():
         decide(store, reviewed, states, "", store.add_act(workspace.root, begun.kind))
         end_change(store, row.id)
-    missing = ", ".join(write.path_after for write in ours if far[write.path] is not Stands.WRITTEN)
-    done = f"{missing} {'was' if missing.count(',') == 0 else 'were'} missing, and written now." if missing else ""
-    left = f"{', '.join(write.path for write in foreign)} was changed since, and left as it is." if foreign else ""
+    missing = [write.path_after for write in ours if far[write.path] is not Stands.WRITTEN]
+    done = f"{_named(missing)} {'was' if len(missing) == 1 else 'were'} missing, and written now." if missing else ""
+    left = f"{_named([write.path for write in foreign])} was changed since, and left as it is." if foreign else ""
     return " ".join(filter(None, (f"{what} in the middle.", done or "All its files were written.", left)))
+
+
+def _named(paths: Sequence[str]) -> str:
+    more = len(paths) - _MAX_NAMED
+    return ", ".join(paths[:_MAX_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
 def _take_back_begun(store: Store, row: BegunRow, writes: Sequence[Write], what: str) -> str:

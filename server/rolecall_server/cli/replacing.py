@@ -88,13 +88,22 @@ def carry_out(workspace: Workspace, write: Write, staging: Path) -> None:
     """
     stands = how_far(workspace, write)
     if stands is Stands.OTHER:
-        _check_way(workspace, write)
-        raise FileRefused(f"{write.path} was changed just now.", "Run the command again.")
+        raise _changed(workspace, write)
     try:
         if stands is not Stands.WRITTEN:
             _change(workspace, write, staging)
     except OSError as error:
         raise _not_written(write.path, error) from error
+
+
+def check_untouched(workspace: Workspace, write: Write) -> None:
+    """Pass where the file is as it was when *write* was planned.
+
+    Raises:
+        FileRefused: it is another by now, or something is in its way.
+    """
+    if how_far(workspace, write) is not Stands.UNTOUCHED:
+        raise _changed(workspace, write)
 
 
 def put_back(workspace: Workspace, write: Write, staging: Path) -> bool:
@@ -134,19 +143,16 @@ def _move(workspace: Workspace, location: Path, target: Path) -> None:
     _drop_empty_folders(workspace, location.parent)
 
 
-def _check_way(workspace: Workspace, write: Write) -> None:
-    """Pass where each folder on the way to the file is one, or is not there.
-
-    Raises:
-        FileRefused: something else is in the way.
-    """
+def _changed(workspace: Workspace, write: Write) -> FileRefused:
+    """Return what keeps *write* from being made: what is in the way of the file, else that it is another by now."""
     for path in filter(None, (write.path, write.moved_to)):
         try:
             absolute_path(workspace, path).lstat()
         except FileNotFoundError:
             pass
         except OSError as error:
-            raise _not_written(path, error) from error
+            return _not_written(path, error)
+    return FileRefused(f"{write.path} was changed just now.", "Run the command again.")
 
 
 def _not_written(path: str, error: OSError) -> FileRefused:

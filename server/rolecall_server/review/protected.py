@@ -83,7 +83,7 @@ _FILES = {
     **dict.fromkeys(
         (
             *("setup.py", "hatch_build.py", "noxfile.py", "dodo.py", "fabfile.py", "conanfile.py", "wscript"),
-            *("makefile", "gnumakefile", "justfile", "rakefile", "vagrantfile", "procfile", "tiltfile"),
+            *("justfile", "rakefile", "vagrantfile", "procfile", "tiltfile"),
             *("sconstruct", "sconscript", "cmakelists.txt", "meson.build", "build", "build.bazel", "workspace"),
             *("build.xml", "pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"),
             *("gradle.properties", "gradlew", "gradlew.bat", "mvnw", "mvnw.cmd", "build.rs", "configure"),
@@ -110,7 +110,9 @@ _FILES = {
     **dict.fromkeys(
         (
             *("azure-pipelines.yml", "azure-pipelines.yaml", "appveyor.yml", "bitbucket-pipelines.yml"),
-            *("action.yml", "action.yaml", "serverless.yml", "app.yaml", "fly.toml", "render.yaml", "railway.json"),
+            *("kustomization.yaml", "chart.yaml", "cloudformation.yml", "amplify.yml", "wercker.yml"),
+            *("bitrise.yml", "codemagic.yaml", "cog.toml", "action.yml", "action.yaml"),
+            *("serverless.yml", "app.yaml", "fly.toml", "render.yaml", "railway.json"),
             *("cloudbuild.yaml", "cloudbuild.yml", "buildspec.yml", "netlify.toml", "vercel.json", "codecov.yml"),
         ),
         _SERVICE,
@@ -133,7 +135,8 @@ _SHAPES = (
     (re.compile(r".+\.(mk|cmake|gradle|vcxproj|csproj|fsproj|vbproj|sln|targets|gemspec|bazel|bzl)"), _BUILD),
     (re.compile(r".+\.config\.([cm]?[jt]s|json)|(jest|vitest|karma|protractor)\.\w+\.[cm]?[jt]s"), _BUILD),
     (re.compile(r"(lefthook|mise)(\..+)?\.(ya?ml|toml|json)|.+\.nix"), _BUILD),
-    (re.compile(r"jenkinsfile(\..+)?|.+\.(tf|tfvars)"), _SERVICE),
+    (re.compile(r"jenkinsfile(\..+)?|.+\.(tf|tfvars)|(gitlab-)?ci\.ya?ml"), _SERVICE),
+    (re.compile(r"(gnu)?makefile(\..+)?"), _BUILD),
     (re.compile(r".+\.(dist|egg)-info|.+\.egg"), _ENVIRONMENT),
     (re.compile(r".+\.git"), _GIT),
     (re.compile(r"(python|pypy|node)[\d.]*w?\.exe|.+\.(exe|com|bat|cmd|ps1|dll|so|dylib|pyd)"), _STARTED),

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -163,6 +164,24 @@ def test_two_commands_never_change_files_of_one_repository_at_once(desk: Desk, m
         write_accepted(store, Workspace(desk.root), desk.reviewed(store), ["h1"])
     assert [*finish_changes(store)] == [], "a process that runs is left alone"
     assert desk.texts() == BEFORE
+
+
+def test_who_comes_second_is_refused_and_undoes_nothing_of_the_first(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, begin = open_store(desk.path), begin_change
+    reviewed = desk.reviewed(store)
+
+    def be_overtaken(*arguments: Any) -> int | None:
+        monkeypatch.setattr(disk, "begin_change", begin)
+        assert desk.accept_in_child(0, 0) == 0
+        return begin(*arguments)
+
+    monkeypatch.setattr(disk, "begin_change", be_overtaken)
+    with pytest.raises(FileRefused, match="was changed just now"):
+        write_accepted(store, Workspace(desk.root), reviewed, [*reviewed.states])
+    assert desk.texts() == AFTER
+    assert finish(desk) == ([], {HunkState.ACCEPTED})
 
 
 def test_where_the_disk_is_another_the_new_text_comes_from_beside_the_file(
