@@ -159,6 +159,7 @@ export interface UsageResult {
 /** Client to server: what the models have used. */
 export const UsageRequest = new RequestType<Record<string, never>, UsageResult, void>("rolecall/usage");
 
+/** `trusted`: the editor has asked already, because the extension does not start in a workspace that is not trusted. */
 export const EXPERIMENTAL_CAPABILITIES: ClientCapabilities["experimental"] = {
-  rolecall: { input: true, models: true },
+  rolecall: { input: true, models: true, trusted: true },
 };

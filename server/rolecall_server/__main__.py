@@ -28,6 +28,7 @@ _COMMANDS = {
     "documents": "documents:run_documents",
     "usage": "usage:run_usage",
     "doctor": "doctor:run_doctor",
+    "trust": "trust:run_trust",
 }
 """Where each command is carried out, below `cli`; imported when it is called, so that others start sooner."""
 

@@ -165,7 +165,8 @@ class TestSettings(_Group):
     interpreter: str = _setting(
         "",
         "The Python that runs your tests. Empty: the workspace's `.venv` or `venv`, "
-        "then `VIRTUAL_ENV`, then `python3`.",
+        "then `VIRTUAL_ENV`, then `python3`. One that lies in the workspace is asked about before it is first used; an "
+        "absolute path here is an answer.",
         scope="machine",
     )
     timeout_seconds: float = _setting(120.0, "How long one run of the tests may take.", gt=0)

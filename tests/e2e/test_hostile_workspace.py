@@ -1,4 +1,4 @@
-"""An opened folder is somebody else's code: nothing of it is run before the developer asks for its tests."""
+"""An opened folder is somebody else's code: nothing of it runs outside of walls, and its Python not before a yes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from lsprotocol import types
 
 from support.chat_server import ChatServer
-from support.editor import Editor, editing, until
+from support.editor import Editor, capabilities, editing, until
 from support.edits import block
 from support.patience import PATIENCE_S
-from support.workspaces import FILES, contents, environment, write_workspace
+from support.workspaces import FILES, GOOD_TESTS, contents, environment, write_workspace
 
 MODULES = [
     "server/__init__.py",
@@ -77,11 +77,13 @@ async def use_everything(editor: Editor) -> None:
     for path in ("conftest.py", "logging.py", "pygls/__init__.py", "shop/price.py"):
         uri = editor.open(path)
         await editor.actions(path)
+    await editor.client.protocol.send_request_async("rolecall/status", {})
     ended = await editor.run("rolecall.brief.implement", uri=uri, brief="Do it.")
     assert ended["state"] == "finished", editor.messages
     await editor.execute("rolecall.proposal.show", proposalId="p1")
     await editor.execute("rolecall.proposal.accept", proposalId="p1")
     await until(lambda: bool(editor.edits))
+    await editor.run("rolecall.tests.generate", uri=uri)
 
 
 async def test_the_server_starts_and_works_in_a_hostile_folder_without_running_a_line_of_it(
@@ -90,10 +92,11 @@ async def test_the_server_starts_and_works_in_a_hostile_folder_without_running_a
     reply = block("shop/price.py", "    return sum(items)\n", "    return sum(items, 0)\n")
     before = contents(root)
     with ChatServer(reply) as chat:
-        async with editing(root, environ_in(root, chat.base_url), {"tests": {"run": False}}) as editor:
+        async with editing(root, environ_in(root, chat.base_url)) as editor:
             await use_everything(editor)
             assert editor.text("shop/price.py") == FILES["shop/price.py"].replace("sum(items)", "sum(items, 0)")
-        assert len(chat.asked) == 1, "the model is the configured one, not the folder's"
+            assert f"{root}/.venv/bin/python would run the tests, behind walls." in editor.questions[0]
+        assert chat.asked, "the model is the configured one, not the folder's"
         assert chat.requests[0].headers.get("authorization") != "Bearer stolen"
     assert not marker.exists(), marker.read_text()
     assert contents(root) == before
@@ -108,6 +111,72 @@ def test_the_traps_of_that_folder_are_armed(root: Path, marker: Path) -> None:
         ["git", "status"], cwd=root, env=environ_in(root), capture_output=True, timeout=PATIENCE_S, check=False
     )
     assert str(root / "git") in marker.read_text() or "./git" in marker.read_text()
+
+
+COMMANDS = {
+    "tests": ("tests", "shop/price.py", "--yes"),
+    "implement": ("implement", "Round.", "--in", "shop/price.py", "--yes"),
+    "doctor": ("doctor",),
+    "doctor without tests": ("doctor", "--set", "tests.run=false"),
+    "trust": ("trust",),
+}
+
+
+def rolecall(root: Path, base_url: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-I", "-m", "rolecall_server", *arguments]
+    environ = environ_in(root, base_url)
+    return subprocess.run(
+        command,
+        cwd=root,
+        env=environ,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_no_command_starts_the_python_that_came_with_a_folder(root: Path, marker: Path, name: str) -> None:
+    reply = block("shop/price.py", "    return sum(items)\n", "    return sum(items, 0)\n")
+    before = contents(root)
+    with ChatServer(GOOD_TESTS if name == "tests" else reply) as chat:
+        ended = rolecall(root, chat.base_url, *COMMANDS[name])
+    assert not marker.exists(), marker.read_text()
+    assert contents(root) == before
+    said = ended.stdout + ended.stderr
+    assert f"{root}/.venv/bin/python" in said.replace("\n", ""), said
+    assert "rolecall trust" in said or name in ("trust", "doctor without tests")
+
+
+def test_once_confirmed_it_is_started_behind_walls_alone(root: Path, marker: Path) -> None:
+    with ChatServer(GOOD_TESTS) as chat:
+        assert rolecall(root, chat.base_url, "trust", "--yes").returncode == 0
+        for arguments in (("doctor",), ("tests", "shop/price.py", "--yes")):
+            ended = rolecall(root, chat.base_url, *arguments)
+            said = (ended.stdout + ended.stderr).replace("\n", "")
+            assert f"{root}/.venv/bin/python does not work" in said, f"it was not started: {ended}"
+        assert not marker.exists(), marker.read_text()
+        rolecall(root, chat.base_url, "doctor", "--set", "tests.confinement=off")
+    assert marker.exists(), "the trap is armed: without walls it springs"
+
+
+@pytest.mark.parametrize("answer", ["Use it", "Do not use it", "the editor has asked"])
+async def test_an_editor_asks_once_before_that_python_is_started(root: Path, marker: Path, answer: str) -> None:
+    own = capabilities()
+    if answer == "the editor has asked":
+        own.experimental = {"rolecall": {"trusted": True}}
+    with ChatServer("Nothing.") as chat:
+        async with editing(root, environ_in(root, chat.base_url), client_capabilities=own) as editor:
+            editor.answer_to_question = lambda question: answer
+            for _ in range(2):
+                await editor.run("rolecall.tests.generate", uri=editor.open("shop/price.py"))
+            asked = [question for question in editor.questions if "would run the tests" in question]
+        assert len(asked) == (0 if answer == "the editor has asked" else 1)
+        is_started = "does not work" in rolecall(root, chat.base_url, "doctor").stdout
+        assert is_started is (answer != "Do not use it"), "what was said is remembered"
+    assert not marker.exists(), marker.read_text()
 
 
 async def test_the_settings_of_a_folder_do_not_choose_the_model_or_the_interpreter(root: Path, marker: Path) -> None:

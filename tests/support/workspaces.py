@@ -100,8 +100,19 @@ def _lean_interpreter() -> Path:
     venv.create(folder, symlinks=True)
     site_packages = next(folder.glob("lib/python*/site-packages"))
     for name in ("pytest", "pluggy", "iniconfig", "packaging", "pygments", "coverage"):
-        files = importlib.metadata.files(name)
-        assert files is not None
-        for top in {file.parts[0] for file in files} - {"..", "__pycache__"}:
-            (site_packages / top).symlink_to(str(importlib.metadata.distribution(name).locate_file(top)))
+        install(name, site_packages)
     return folder
+
+
+def install(name: str, site_packages: Path) -> None:
+    """Put the distribution *name*, which we have, into the folder *site_packages*, as an installer that links does."""
+    found = importlib.metadata.distribution(name)
+    for file in found.files or ():
+        source = Path(str(found.locate_file(file)))
+        if file.parts[0] == ".." or file.suffix in (".pyc", ".pth") or not source.is_file():
+            continue
+        (site_packages / file).parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(source, site_packages / file)
+        except OSError:  # another disk
+            shutil.copyfile(source, site_packages / file)

@@ -126,9 +126,12 @@ def _records(root: Path, ids: Sequence[str], *options: str) -> Iterator[tuple[st
             yield commit, rest
 
 
-def run_git(root: Path, *arguments: str, stdin: str = "") -> str:
-    """The output of a git command, as far as it came in time; empty where it cannot be run."""
-    git = find_program("git", root)
+def run_git(root: Path, *arguments: str, stdin: str = "", stranger: Path | None = None) -> str:
+    """Return the output of a git command, as far as it came in time; empty where it cannot be run.
+
+    Git itself is taken from no place inside *stranger*, which is *root* where nothing else is named.
+    """
+    git = find_program("git", stranger or root)
     if git is None:
         return ""
     with tempfile.TemporaryFile() as given:

@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     _add_decisions(commands)
     _add_documents(commands)
     _add_doctor(commands)
+    _add_trust(commands)
     _add_usage(
         _add(
             commands,
@@ -176,6 +177,19 @@ def _add_doctor(commands: _Commands) -> None:
     doctor.add_argument("--probe", action="store_true", help="try what the model can do: a handful of short calls")
     doctor.add_argument("--json", action="store_true", help="print everything as JSON")
     _add_settings(doctor)
+
+
+def _add_trust(commands: _Commands) -> None:
+    trust = _add(
+        commands,
+        "trust",
+        "say that the Python which lies in the repository may run its tests, behind walls",
+        "trust",
+        "trust --root . --yes",
+    )
+    _add_root(trust)
+    trust.add_argument("--yes", action="store_true", help="confirm it without being asked, as it is now")
+    _add_settings(trust)
 
 
 def _add_settings(command: argparse.ArgumentParser) -> None:

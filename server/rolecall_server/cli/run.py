@@ -159,9 +159,9 @@ class _Command:
             say(self.messages, f"{run_id}: the team in {self.workspace.root}, with {client.label}")
             with UnderWay(self.messages, self.store, run_id, self.settings.team.question_seconds) as shown:
                 ask = shown.ask if self.asks else answer_nothing
-                asked = replace(repository, ask_for_more=shown.ask_for_more) if self.asks else repository
+                asking = {"ask_for_more": shown.ask_for_more, "ask_trust": shown.ask_trust} if self.asks else {}
                 developer = Developer(shown.report, ask, self._tell, on_steps=shown.note_steps)
-                return await carry_out_run(run_id, asked, client, developer)
+                return await carry_out_run(run_id, replace(repository, **asking), client, developer)
         finally:
             await client.aclose()
 

@@ -15,6 +15,7 @@ from rich.live import Live
 from rich.table import Table
 
 from rolecall_server.cli.screen import Screen, say_prose, say_question, shown
+from rolecall_server.sandbox.trust import Unconfirmed
 from rolecall_server.store import Store
 from rolecall_server.store.usage import used_by
 from rolecall_server.team.documents import Question
@@ -103,6 +104,15 @@ class UnderWay:
             finally:
                 self._show()
 
+    async def ask_trust(self, unconfirmed: Unconfirmed) -> bool:
+        """Return whether the developer says that a Python of the workspace may be used."""
+        async with self._asking:
+            self._hide()
+            try:
+                return await may_be_used(self.screen, unconfirmed)
+            finally:
+                self._show()
+
     async def _answer(self, question: Question) -> str | None:
         say_prose(self.screen, f"\n{question.title}", "bold")
         for number, option in enumerate(question.options, start=1):
@@ -163,6 +173,13 @@ async def how_much_more(screen: Screen, what: str) -> float:
             if 0 < (more := float(said)) < 1000:
                 return more
         say_prose(screen, _HOW_MUCH, "magenta")
+
+
+async def may_be_used(screen: Screen, unconfirmed: Unconfirmed) -> bool:
+    """Return whether the developer at the terminal says that a Python of the workspace may be used."""
+    say_prose(screen, unconfirmed.question, "yellow")
+    say_question(screen, "Use it, and remember that?", {"y": "yes", "n": "no"})
+    return (await typed_line() or "").strip().lower() in ("y", "yes")
 
 
 async def typed_line(within_s: float | None = None) -> str | None:

@@ -7,6 +7,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -35,16 +36,16 @@ from rolecall_server.cli.screen import (
     say_prose,
     waiting,
 )
-from rolecall_server.cli.under_way import how_much_more
+from rolecall_server.cli.under_way import how_much_more, may_be_used
 from rolecall_server.errors import NoModelConfigured
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.proposal import HunkState
 from rolecall_server.review.protected import kept_from_yes
 from rolecall_server.review.shelf import Reviewed, load_proposal
 from rolecall_server.review.untested import untested_paths
+from rolecall_server.sandbox.trust import Unconfirmed
 from rolecall_server.settings import Settings, read_settings
 from rolecall_server.store import Store
-from rolecall_server.team.calls import stop_there
 from rolecall_server.team.learning import is_handover, waiting_handover
 from rolecall_server.team.pool import load_pool
 from rolecall_server.team.proposing import work_to_redo
@@ -139,8 +140,13 @@ async def _run(
             snapshot = await asyncio.to_thread(read_repository, workspace.root, status)
             for sentence in describe_broken(snapshot, request.path):
                 say_prose(messages, f"{sentence}; the {TITLES[request.role]} gets it as it is.", "yellow")
-            ask_for_more = partial(_ask_for_more, messages, status) if asks and sys.stdin.isatty() else stop_there
-            repository = Repository(workspace, snapshot, store, settings, os.environ, ask_for_more)
+            repository = Repository(workspace, snapshot, store, settings, os.environ)
+            if asks and sys.stdin.isatty():
+                ask_for_more, ask_trust = (
+                    partial(_ask_for_more, messages, status),
+                    partial(_ask_trust, messages, status),
+                )
+                repository = replace(repository, ask_for_more=ask_for_more, ask_trust=ask_trust)
             run_id = store.add_run(workspace.root, request.role, request.path, request.brief)
             try:
                 return await carry_out(run_id, request, repository, client, report_on(status))
@@ -157,6 +163,15 @@ async def _ask_for_more(messages: Screen, status: Waiting, what: str) -> float:
     status.status.stop()
     try:
         return await how_much_more(messages, what)
+    finally:
+        status.status.start()
+
+
+async def _ask_trust(messages: Screen, status: Waiting, unconfirmed: Unconfirmed) -> bool:
+    """Return whether the developer at the terminal says that a Python of the workspace may be used."""
+    status.status.stop()
+    try:
+        return await may_be_used(messages, unconfirmed)
     finally:
         status.status.start()
 

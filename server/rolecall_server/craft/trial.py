@@ -11,6 +11,7 @@ from rolecall_server.context.kept_back import KeptBack
 from rolecall_server.craft.history import NOTHING_KNOWN, History, Memory, with_history
 from rolecall_server.review.evidence import CoverageChange, Evidence, Failure, Finding, Tally
 from rolecall_server.sandbox import (
+    Capabilities,
     FileCoverage,
     Interpreter,
     MutationRun,
@@ -114,11 +115,15 @@ class Bench:
         self.lay(files)
         return await run_snippet(self.shadow, self.interpreter, code, timeout_s=min(timeout_s, self.timeout_s))
 
+    async def capabilities(self) -> Capabilities | NotRun:
+        """Return what the interpreter has, asked in the shadow."""
+        if isinstance(self.shadow, NotRun):
+            return self.shadow
+        return self.interpreter if isinstance(self.interpreter, NotRun) else await probe(self.shadow, self.interpreter)
+
     async def tools(self) -> str:
-        """What tests run with: ``Python 3.12, pytest 9.0.1, pytest-asyncio 1.2.0``; empty where none are run."""
-        if isinstance(self.shadow, NotRun) or isinstance(self.interpreter, NotRun):
-            return ""
-        answer = await probe(self.interpreter)
+        """Return what tests run with: ``Python 3.12, pytest 9.0.1, pytest-asyncio 1.2.0``; empty where none are run."""
+        answer = await self.capabilities()
         if isinstance(answer, NotRun):
             return ""
         return ", ".join([f"Python {answer.version[0]}.{answer.version[1]}", *(answer.tools or ["unittest"])])

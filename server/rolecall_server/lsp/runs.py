@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import suppress
 from functools import partial
 
 from lsprotocol import types
@@ -18,6 +19,7 @@ from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder, Session
 from rolecall_server.model import ModelClient
 from rolecall_server.review.rendering import headline
+from rolecall_server.sandbox.trust import Unconfirmed
 from rolecall_server.team.request import TITLES, RunRequest
 from rolecall_server.team.run import Finished, Repository, carry_out, whom_to_ask
 
@@ -93,15 +95,33 @@ async def repository_of(ls: RolecallServer, folder: Folder) -> Repository:
     """The folder as it is now, unsaved text included, once it has been read for the first time."""
     snapshot = await current_snapshot(ls.session, folder)
     session = ls.session
-    return Repository(
-        session.workspace(folder), snapshot, session.store, session.settings, os.environ, partial(_ask_for_more, ls)
-    )
+    ask_for_more, ask_trust = partial(_ask_for_more, ls), partial(_ask_trust, ls)
+    workspace = session.workspace(folder)
+    return Repository(workspace, snapshot, session.store, session.settings, os.environ, ask_for_more, ask_trust)
 
 
 async def _ask_for_more(ls: RolecallServer, what: str) -> bool:
     return (
         await choose(ls, f"{what} Go on, with as much again?", ["Go on", "Stop"], types.MessageType.Warning) == "Go on"
     )
+
+
+async def _ask_trust(ls: RolecallServer, unconfirmed: Unconfirmed) -> bool:
+    """Return whether the developer, or the editor for them, says that a Python of the workspace may be used.
+
+    Who does not answer in the time that a question waits is asked again by the next run; who says no is not, in this
+    session.
+    """
+    session, fingerprint = ls.session, unconfirmed.fingerprint
+    if session.client.trusted or fingerprint in session.distrusted:
+        return session.client.trusted
+    answer = ""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(session.settings.team.question_seconds):
+            answer = await choose(ls, unconfirmed.question, ["Use it", "Do not use it"], types.MessageType.Warning)
+    if answer == "Do not use it":
+        session.distrusted.add(fingerprint)
+    return answer == "Use it"
 
 
 def _show_finished(ls: RolecallServer, folder: Folder, run_id: str, finished: Finished) -> None:

@@ -158,6 +158,8 @@ class Client:
     """It can ask the developer for a line of text."""
     models: bool = False
     """It can ask its own language models."""
+    trusted: bool = False
+    """It has asked the developer whether the workspace's code may run, and starts in no other."""
 
 
 @dataclass(frozen=True)
@@ -201,6 +203,8 @@ class Session:
     """The running ones, by run id."""
     controls: dict[str, Control] = field(default_factory=dict[str, Control])
     """What steers those of the whole team."""
+    distrusted: set[str] = field(default_factory=set[str])
+    """The fingerprints of those Pythons of workspaces that the developer does not want to be used."""
     asked: dict[Path, Asked] = field(default_factory=dict[Path, Asked])
     """The documents that the developer was asked to write in."""
     watching_asked: bool = False
@@ -375,6 +379,7 @@ def read_client(capabilities: types.ClientCapabilities, encoding: Encoding, name
         rolecall=bool(ours),
         input=bool(ours.get("input")),
         models=bool(ours.get("models")),
+        trusted=bool(ours.get("trusted")),
     )
 
 

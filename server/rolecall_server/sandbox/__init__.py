@@ -2,7 +2,7 @@
 
 from rolecall_server.sandbox.canary import ConfinementReport, choose_confinement, describe_confinement
 from rolecall_server.sandbox.confinement import Confinement, Unconfined
-from rolecall_server.sandbox.interpreter import Interpreter, find_interpreter, probe
+from rolecall_server.sandbox.interpreter import Capabilities, Interpreter, find_interpreter, probe
 from rolecall_server.sandbox.kept_copy import remove_unused_copies
 from rolecall_server.sandbox.mutants import Mutant, mutants_of
 from rolecall_server.sandbox.mutation_run import MutationRun, run_mutants
@@ -17,6 +17,7 @@ from rolecall_server.sandbox.snippet import run_snippet
 from rolecall_server.sandbox.trees import remove_abandoned_folders
 
 __all__ = [
+    "Capabilities",
     "Confinement",
     "ConfinementReport",
     "FileCoverage",

@@ -20,7 +20,8 @@ from rolecall_server.sandbox.system_calls import filter_for_this_machine
 PRLIMIT = Path("/usr/bin/prlimit")
 """From util-linux: sets the limits on single processes, inside the walls, where only the run's processes count."""
 
-_SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/run/current-system")
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/run/current-system")
+"""Folders of the system that are shown, to be read, as they are."""
 _CONFIGURATION = (
     "alternatives", "group", "ld.so.cache", "localtime", "mime.types", "nsswitch.conf", "passwd", "protocols",
     "services", "ssl/certs", "ssl/openssl.cnf", "timezone",
@@ -167,7 +168,7 @@ def _at_most(wanted: int, kind: int) -> int:
 
 
 def _system() -> Iterator[str]:
-    for path in map(Path, _SYSTEM):
+    for path in map(Path, SYSTEM):
         if path.is_symlink():
             yield from ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
@@ -196,8 +197,8 @@ def _visible(room: Room) -> Iterator[Path]:
     home = Path.home()
     places = {path for path in room.readable if path.exists() and not home.is_relative_to(path)}
     for path in places:
-        holders = {parent for parent in path.parents if parent in places or str(parent) in _SYSTEM}
+        holders = {parent for parent in path.parents if parent in places or str(parent) in SYSTEM}
         if path.is_relative_to(room.original):
             holders = {parent for parent in holders if parent.is_relative_to(room.original)}
-        if not holders and str(path) not in _SYSTEM:
+        if not holders and str(path) not in SYSTEM:
             yield path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import os
@@ -9,14 +10,18 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from rolecall_server.sandbox.confinement import Command, Unconfined
 from rolecall_server.sandbox.environments import environments_of
 from rolecall_server.sandbox.process import run_process
-from rolecall_server.sandbox.programs import is_program, program_on_path
+from rolecall_server.sandbox.programs import is_program, program_on_path, repository_of
+from rolecall_server.sandbox.python_places import PythonPlaces, places_of
 from rolecall_server.sandbox.results import NotRun
+from rolecall_server.sandbox.run_folder import RunFolder, clean_environment, run_folder, run_in_shadow
+from rolecall_server.sandbox.shadow import Shadow
 from rolecall_server.sandbox.trees import temporary_prefix
 
 SETTING = "rolecall.tests.interpreter"
@@ -57,9 +62,9 @@ class Capabilities:
     tools: tuple[str, ...]
     """What it has to write tests with: pytest and what extends it, each with its version."""
     search_path: tuple[Path, ...]
-    """Its ``sys.path``, editable installations included."""
-    prefixes: tuple[Path, ...]
-    """Where the environment and the Python beneath it lie."""
+    """Its ``sys.path``, as far as it may read that."""
+    places: PythonPlaces
+    """What it may read, and what it names and may not."""
     user_base: Path | None
     """Where packages installed with ``--user`` lie, if it uses them."""
     compiled: Mapping[str, bytes] = field(repr=False)
@@ -83,18 +88,22 @@ def find_interpreter(root: Path, setting: str, environ: Mapping[str, str]) -> In
     return NotRun("No Python was found for this workspace.", f"Create a virtual environment in .venv. {_CHOOSE}")
 
 
-async def probe(interpreter: Interpreter) -> Capabilities | NotRun:
-    """What *interpreter* has; asked once, and again when it or its packages have changed."""
-    known = _known.get(interpreter.path)
+async def probe(shadow: Shadow, interpreter: Interpreter) -> Capabilities | NotRun:
+    """Return what *interpreter* has; asked once, and again when it or its packages have changed.
+
+    It is asked in *shadow*, behind the walls that its tests will have.
+    """
+    key = (interpreter.path, shadow.original, shadow.confinement.name)
+    known = _known.get(key)
     if known is not None and _changes(interpreter.path, known[1]) == known[0]:
         return known[1]
-    answer = await _ask(interpreter)
+    answer = await _ask(shadow, interpreter)
     if isinstance(answer, Capabilities):
-        _known[interpreter.path] = _changes(interpreter.path, answer), answer
+        _known[key] = _changes(interpreter.path, answer), answer
     return answer
 
 
-_known: dict[Path, tuple[tuple[int, ...], Capabilities]] = {}
+_known: dict[tuple[Path, Path, str], tuple[tuple[int, ...], Capabilities]] = {}
 
 
 def _changes(path: Path, capabilities: Capabilities) -> tuple[int, ...]:
@@ -128,7 +137,9 @@ def _from_environment(folder: Path, source: str) -> Interpreter | NotRun:
 
 
 _QUESTIONS = """
-import base64, importlib.util, json, marshal, os, site, sys, zlib
+import sys
+sys.path[:] = [entry for entry in sys.path if entry]  # nothing of the folder it is started in is imported by asking
+import base64, importlib.util, json, marshal, os, site, zlib
 try:
     from importlib.metadata import distributions
 except ImportError:
@@ -143,39 +154,70 @@ def compiled(location):
     return base64.b64encode(zlib.compress(whole)).decode()
 wanted = ("pytest", "coverage", "pytest_cov", "xdist", "pytest_randomly")
 print(MARK + json.dumps({
-    "program": sys.executable,
     "version": list(sys.version_info[:3]),
     "modules": [name for name in wanted if importlib.util.find_spec(name)],
     "tools": [f"{found.metadata['Name']} {found.version}" for found in distributions() if is_tool(found)],
-    "search_path": [entry for entry in sys.path if entry],
-    "prefixes": [sys.prefix, sys.base_prefix],
+    "search_path": sys.path,
     "user_base": site.getuserbase() if site.ENABLE_USER_SITE else None,
     "compiled": {os.path.basename(location)[:-3]: compiled(location) for location in sys.argv[1:]},
 }))
 """
 
 
-async def _ask(interpreter: Interpreter) -> Capabilities | NotRun:
-    # The empty folder is where Python looks first: nothing of the workspace is imported by asking.
+async def _ask(shadow: Shadow, interpreter: Interpreter) -> Capabilities | NotRun:
+    program = await _program_of(shadow, interpreter)
+    if isinstance(program, NotRun):
+        return program
+    places = await asyncio.to_thread(places_of, program, shadow.original)
+    try:
+        async with run_folder(shadow) as folder:
+            command = _question(program, folder)
+            readable = (*places.shown, _CHILD)
+            end = await run_in_shadow(shadow, folder, command, readable, timeout_s=_PROBE_DEADLINE_S)
+    except OSError as error:
+        return NotRun(f"{interpreter.path} cannot be started: {error.strerror}.", _CHOOSE)
+    if end.timed_out:
+        return NotRun(f"{interpreter.path} did not answer in {_PROBE_DEADLINE_S:.0f} s.", _CHOOSE)
+    answer = next((line for line in end.output.splitlines() if line.startswith(_ANSWER)), "")
+    try:
+        return _read_answer(json.loads(answer.removeprefix(_ANSWER)), program, places, shadow)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, zlib.error):
+        last = (end.output.strip().splitlines() or [f"exit code {end.exit_code}"])[-1]
+        return NotRun(f"{interpreter.path} does not work: {last}", _CHOOSE)
+
+
+def _question(program: Path, folder: RunFolder) -> Command:
+    python = (str(program), "-B", "-c", _QUESTIONS.replace("MARK", repr(_ANSWER)), *_reporting())
+    environment = clean_environment(folder, [program.parent]) | {"HOME": str(Path.home())}
+    return Command(python, environment)
+
+
+async def _program_of(shadow: Shadow, interpreter: Interpreter) -> Path | NotRun:
+    """Return what is to be started: of a script that looks a Python up, as pyenv and asdf have them, that Python.
+
+    Such a script needs more of the system than is shown behind walls. It is started without them only where it lies
+    outside of the workspace and its repository, as a program that the developer installed, and has Python read nothing
+    but its own.
+    """
+    path = interpreter.path.parent.resolve() / interpreter.path.name
+    strangers = repository_of(shadow.original)
+    if path.is_relative_to(strangers) or path.resolve().is_relative_to(strangers) or not _is_script(path):
+        return path
     with tempfile.TemporaryDirectory(prefix=temporary_prefix()) as empty:
         try:
             end = await run_process(
-                [str(interpreter.path), "-B", "-c", _QUESTIONS.replace("MARK", repr(_ANSWER)), *_reporting()],
+                [str(path), "-I", "-S", "-c", f"import sys; print({_ANSWER!r} + sys.executable)"],
                 cwd=Path(empty),
                 environment={"HOME": str(Path.home()), "LANG": "C.UTF-8"},
                 timeout_s=_PROBE_DEADLINE_S,
             )
         except OSError as error:
-            return NotRun(f"{interpreter.path} cannot be started: {error.strerror}.", _CHOOSE)
-    if end.timed_out:
-        return NotRun(f"{interpreter.path} did not answer in {_PROBE_DEADLINE_S:.0f} s.", _CHOOSE)
-    answer = next((line for line in end.output.splitlines() if line.startswith(_ANSWER)), "")
-    try:
-        said = json.loads(answer.removeprefix(_ANSWER))
-        return _read_answer(said, Path(said["program"]) if _is_script(interpreter.path) else interpreter.path)
-    except ValueError:
-        last = (end.output.strip().splitlines() or [f"exit code {end.exit_code}"])[-1]
-        return NotRun(f"{interpreter.path} does not work: {last}", _CHOOSE)
+            return NotRun(f"{path} cannot be started: {error.strerror}.", _CHOOSE)
+    found = next((line for line in end.output.splitlines() if line.startswith(_ANSWER)), "").removeprefix(_ANSWER)
+    if Path(found).is_absolute() and is_program(Path(found)):
+        return Path(found)
+    last = (end.output.strip().splitlines() or [f"exit code {end.exit_code}"])[-1]
+    return NotRun(f"{path} does not work: {last}", _CHOOSE)
 
 
 def _is_script(program: Path) -> bool:
@@ -186,18 +228,28 @@ def _is_script(program: Path) -> bool:
         return False
 
 
-def _read_answer(said: dict[str, Any], program: Path) -> Capabilities:
-    major, minor, micro = said["version"]
+def _read_answer(said: dict[str, Any], program: Path, places: PythonPlaces, shadow: Shadow) -> Capabilities:
+    """Return what *program* said of itself; of the folders it names, those that it may read."""
+    major, minor, micro = map(int, said["version"])
+    user_base = Path(said["user_base"]) if said["user_base"] else None
+    entries = [Path(entry) for entry in said["search_path"] if "\0" not in entry]
     return Capabilities(
         program=program,
         version=(major, minor, micro),
-        modules=frozenset(said["modules"]),
-        tools=tuple(sorted(set(said["tools"]))),
-        search_path=tuple(map(Path, said["search_path"])),
-        prefixes=tuple(map(Path, said["prefixes"])),
-        user_base=Path(said["user_base"]) if said["user_base"] else None,
-        compiled={name: zlib.decompress(base64.b64decode(code)) for name, code in said["compiled"].items()},
+        modules=frozenset(map(str, said["modules"])),
+        tools=tuple(sorted(set(map(str, said["tools"])))),
+        search_path=tuple(entry for entry in entries if _may_read(entry, places, shadow)),
+        places=places if not isinstance(shadow.confinement, Unconfined) else replace(places, left_out=()),
+        user_base=user_base if user_base == Path.home() / ".local" else None,
+        compiled={name: zlib.decompress(base64.b64decode(said["compiled"][name])) for name in _REPORTING},
     )
+
+
+def _may_read(entry: Path, places: PythonPlaces, shadow: Shadow) -> bool:
+    """Return whether *entry* of a search path is the workspace's, or of what is shown; without walls all is."""
+    if isinstance(shadow.confinement, Unconfined):
+        return True
+    return entry.is_absolute() and (entry.resolve().is_relative_to(shadow.original) or places.hold(entry))
 
 
 def _reporting() -> list[str]:

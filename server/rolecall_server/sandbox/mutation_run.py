@@ -15,7 +15,6 @@ from rolecall_server.sandbox.pytest_command import (
     python_environment,
     request_report,
     steering_flags,
-    what_python_reads,
 )
 from rolecall_server.sandbox.pytest_run import run_tests
 from rolecall_server.sandbox.results import FileCoverage, NotRun, TestRun
@@ -133,7 +132,7 @@ class _Plan:
 
 
 async def _try(shadow: Shadow, interpreter: Interpreter, plan: _Plan, timeout_s: float) -> MutationRun | NotRun:
-    capabilities = await probe(interpreter)
+    capabilities = await probe(shadow, interpreter)
     if isinstance(capabilities, NotRun):
         return capabilities
     ends: dict[int, _End] = {}
@@ -168,7 +167,7 @@ async def _run_driver(
         request_report(shadow, folder, capabilities, [], more={"arguments": arguments, **plan.request(timeout_s)})
         environment = python_environment(shadow, capabilities, folder)
         command = Command((str(capabilities.program), "-m", _DRIVER), environment)
-        readable = what_python_reads(shadow, capabilities)
+        readable = capabilities.places.shown
         try:
             end = await run_in_shadow(shadow, folder, command, readable, timeout_s=timeout_s)
         finally:

@@ -30,5 +30,12 @@ def links_of(program: Path) -> Iterator[Path]:
     for _ in range(40):  # as many as Linux follows
         if not program.is_symlink():
             return
-        program = Path(os.path.normpath(program.parent / program.readlink()))
-        yield program
+        target = program.parent / program.readlink()
+        program = target.parent.resolve() / target.name
+        yield from dict.fromkeys((Path(os.path.normpath(target)), program))
+
+
+def repository_of(root: Path) -> Path:
+    """Return the folder of the repository that holds *root*; *root* where none does."""
+    real = root.resolve()
+    return next((folder for folder in (real, *real.parents) if (folder / ".git").exists()), real)

@@ -6,13 +6,11 @@ import importlib.util
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rolecall_server.sandbox.confinement import Command
 from rolecall_server.sandbox.interpreter import Capabilities
-from rolecall_server.sandbox.programs import links_of
 from rolecall_server.sandbox.run_folder import RunFolder, clean_environment
 from rolecall_server.sandbox.shadow import Shadow
 
@@ -56,23 +54,6 @@ def request_report(
         **(more or {}),
     }
     (folder.plugin / "request.json").write_text(json.dumps(request), "utf-8")
-
-
-def what_python_reads(shadow: Shadow, capabilities: Capabilities) -> tuple[Path, ...]:
-    """The environment, the Python beneath it, its packages, and the links by which its program is reached.
-
-    Of the workspace, whose place the shadow takes, nothing but the environment.
-    """
-    linked = [target for folder in capabilities.search_path for target in _linked_packages(folder)]
-    places = [*capabilities.search_path, *linked, *links_of(capabilities.program)]
-    outside = [place for place in places if not place.resolve().is_relative_to(shadow.original)]
-    return tuple(dict.fromkeys([*capabilities.prefixes, *outside]))
-
-
-def _linked_packages(folder: Path) -> Iterator[Path]:
-    """Where the packages in *folder* lie that are installed there as links."""
-    with suppress(OSError):
-        yield from (Path(entry.path).resolve() for entry in os.scandir(folder) if entry.is_symlink())
 
 
 def pytest_command(shadow: Shadow, capabilities: Capabilities, folder: RunFolder, arguments: Sequence[str]) -> Command:
@@ -143,7 +124,8 @@ def _import_roots(shadow: Shadow, capabilities: Capabilities) -> list[Path]:
     if shadow.on_disk("src").is_dir() and not shadow.on_disk("src/__init__.py").exists():
         roots.append(shadow.root / "src")
     original = shadow.original
-    kept = [prefix.resolve() for prefix in capabilities.prefixes if prefix.resolve().is_relative_to(original)]
+    prefixes = [prefix.resolve() for prefix in capabilities.places.prefixes]
+    kept = [prefix for prefix in prefixes if prefix.is_relative_to(original)]
     for entry in (entry.resolve() for entry in capabilities.search_path):
         if entry.is_relative_to(original) and not any(entry.is_relative_to(prefix) for prefix in kept):
             roots.append(shadow.root / entry.relative_to(original))

@@ -18,7 +18,6 @@ from rolecall_server.sandbox.pytest_command import (
     request_report,
     steering_flags,
     unittest_command,
-    what_python_reads,
 )
 from rolecall_server.sandbox.pytest_faults import Without, and_without
 from rolecall_server.sandbox.pytest_report import Fault, Report, path_neutraliser, read_report
@@ -76,7 +75,7 @@ async def run_tests(
     of targets leaves it to the repository which tests there are; where that cannot be found out, its first files are
     run by name. Nothing is ever installed: what is missing is the reason why something was not run or not measured.
     """
-    capabilities = await probe(interpreter)
+    capabilities = await probe(shadow, interpreter)
     if isinstance(capabilities, NotRun):
         return TestRun("not run", str(capabilities), confinement=shadow.confinement.name)
     framework = await asyncio.to_thread(choose_framework, shadow, capabilities, suite.first if suite else targets)
@@ -174,7 +173,7 @@ def _wanted(task: _Task) -> dict[str, object] | None:
 
 
 def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> tuple[Command, Sequence[Path]]:
-    readable = [*what_python_reads(task.shadow, task.capabilities)]
+    readable = [*task.capabilities.places.shown]
     if _needs_coverage(task):
         readable += [folder.lent, lend_coverage(folder)]
     start = pytest_command if task.framework == "pytest" else unittest_command
@@ -211,7 +210,7 @@ def _judge(task: _Task, end: ProcessEnd, report: Report) -> TestRun:
         coverage_reason="; ".join(unmeasured),
         output=end.output,
         duration_s=end.duration_s,
-        confinement=task.shadow.confinement.name,
+        confinement=f"{task.shadow.confinement.name}{task.capabilities.places.left_out_words}",
         collected=report.collected,
         uncollected=report.uncollected,
         functions=report.functions,

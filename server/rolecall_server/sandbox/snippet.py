@@ -10,7 +10,7 @@ from pathlib import Path
 from rolecall_server.sandbox.confinement import Command
 from rolecall_server.sandbox.interpreter import Capabilities, Interpreter, probe
 from rolecall_server.sandbox.process import ProcessEnd
-from rolecall_server.sandbox.pytest_command import python_environment, what_python_reads
+from rolecall_server.sandbox.pytest_command import python_environment
 from rolecall_server.sandbox.pytest_report import path_neutraliser
 from rolecall_server.sandbox.results import NotRun
 from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
@@ -24,14 +24,14 @@ async def run_snippet(shadow: Shadow, interpreter: Interpreter, code: str, *, ti
 
     The value of an expression at its end is printed, as Python does at its prompt.
     """
-    capabilities = await probe(interpreter)
+    capabilities = await probe(shadow, interpreter)
     if isinstance(capabilities, NotRun):
         return capabilities
     try:
         async with run_folder(shadow) as folder:
             await asyncio.to_thread(_furnish, folder, code)
             command = _command(shadow, capabilities, folder)
-            readable = what_python_reads(shadow, capabilities)
+            readable = capabilities.places.shown
             end = await run_in_shadow(shadow, folder, command, readable, timeout_s=timeout_s)
             was_started = folder.report.stat().st_size > 0
             neutral = path_neutraliser(shadow, folder)

@@ -18,15 +18,28 @@ from rolecall_server.errors import NoModelConfigured, RolecallError, UnknownMode
 from rolecall_server.model import Chosen, EditorOffer, find_model
 from rolecall_server.model.abilities import Abilities, recall_abilities, remember_abilities
 from rolecall_server.model.local import FindLocal, describe_service, find_local_services
-from rolecall_server.sandbox import NotRun, describe_confinement, find_interpreter
-from rolecall_server.sandbox.interpreter import probe
+from rolecall_server.sandbox import (
+    Capabilities,
+    Interpreter,
+    NotRun,
+    choose_confinement,
+    describe_confinement,
+    find_interpreter,
+    probe,
+    shadow_workspace,
+)
+from rolecall_server.sandbox.trust import to_confirm
 from rolecall_server.settings import ModelSettings, Settings
-from rolecall_server.store import Store
+from rolecall_server.store import Store, cache_path
+from rolecall_server.workspace import Workspace
 
 _LIST_TIMEOUT_S = 10.0
 _GIT_TIMEOUT_S = 10.0
 _ROOM_FOR_A_REPLY = 2_000
 """So many tokens beside the repository's: less is no answer of any use."""
+_OWN_PROJECTS = (
+    "Where tests need such a folder, install it there as a project: `pip install -e FOLDER` writes down where it lies."
+)
 
 
 @dataclass(frozen=True)
@@ -209,25 +222,51 @@ async def _check_confinement(around: Circumstances) -> Checked:
 
 
 async def _check_interpreter(around: Circumstances) -> Checked:
-    found = find_interpreter(around.root, around.settings.tests.interpreter, around.environ)
+    tests = around.settings.tests
+    found = find_interpreter(around.root, tests.interpreter, around.environ)
     if isinstance(found, NotRun):
         return Checked("interpreter", "broken", found.reason, found.next_step)
-    answer = await probe(found)
     facts: dict[str, Any] = {"path": str(found.path), "source": found.source}
+    where = f"{found.path} ({found.source})"
+    if not tests.run:
+        return Checked("interpreter", "limited", f"{where}; not started: rolecall.tests.run is off.", facts=facts)
+    if around.store is None:
+        return Checked("interpreter", "limited", f"{where}; not started: the store cannot be read.", facts=facts)
+    unconfirmed = await asyncio.to_thread(to_confirm, found, around.root, tests.interpreter, around.store)
+    if unconfirmed is not None:
+        what = f"{unconfirmed.question} Nobody has said yet that it may, so it was not started."
+        facts["fingerprint"] = unconfirmed.fingerprint
+        return Checked("interpreter", "limited", what, unconfirmed.refusal.next_step, facts)
+    confinement = await choose_confinement(tests.confinement, around.root)
+    async with shadow_workspace(Workspace(around.root), confinement, copies=cache_path() / "copies") as shadow:
+        if isinstance(shadow, NotRun):
+            return Checked("interpreter", "limited", f"{where}; not started: {shadow.reason}", facts=facts)
+        return _describe_interpreter(found, await probe(shadow, found), facts)
+
+
+def _describe_interpreter(found: Interpreter, answer: Capabilities | NotRun, facts: Mapping[str, Any]) -> Checked:
     if isinstance(answer, NotRun):
         return Checked("interpreter", "broken", answer.reason, answer.next_step, facts)
     version = ".".join(map(str, answer.version))
-    facts |= {"path": str(answer.program), "version": version, "modules": sorted(answer.modules)}
+    facts = {
+        **facts,
+        "path": str(answer.program),
+        "version": version,
+        "modules": sorted(answer.modules),
+        "leftOut": [str(each) for each in answer.places.left_out],
+    }
     what = f"Python {version} at {answer.program} ({found.source})"
+    left_out = answer.places.left_out_words
     if "pytest" not in answer.modules:
         return Checked(
             "interpreter",
             "broken",
-            f"{what} has no pytest.",
+            f"{what} has no pytest{left_out}.",
             "Install pytest there, or set rolecall.tests.interpreter to a Python that has it.",
             facts,
         )
-    return Checked("interpreter", "fine", f"{what} with {', '.join(sorted(answer.modules))}.", facts=facts)
+    what = f"{what} with {', '.join(sorted(answer.modules))}{left_out}."
+    return Checked("interpreter", "limited" if left_out else "fine", what, _OWN_PROJECTS if left_out else "", facts)
 
 
 async def _check_git(root: Path) -> Checked:

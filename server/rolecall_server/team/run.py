@@ -33,6 +33,7 @@ from rolecall_server.review.proposal import FileChange, Proposal
 from rolecall_server.review.shelf import save_proposal, supersede_earlier
 from rolecall_server.review.touched import with_touched
 from rolecall_server.sandbox import Mutant, NotRun, choose_confinement, find_interpreter, shadow_workspace
+from rolecall_server.sandbox.trust import AskTrust, confirmed, trust_nothing
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store, cache_path
 from rolecall_server.team.calibration import fit_of
@@ -69,6 +70,8 @@ class Repository:
     environ: Mapping[str, str]
     ask_for_more: AskForMore = stop_there
     """Asked when the run has used up its budget."""
+    ask_trust: AskTrust = trust_nothing
+    """Asked before a Python that lies in the workspace is used for the first time."""
 
     @cached_property
     def corpus(self) -> Corpus:
@@ -269,14 +272,17 @@ async def open_bench(repository: Repository, report: Report, *, for_model: bool 
         off = NotRun("rolecall.tests.run is off.")
         yield Bench(off, off, tests.timeout_seconds)
         return
-    interpreter = find_interpreter(repository.workspace.root, tests.interpreter, repository.environ)
+    root = repository.workspace.root
     report("setting the workspace apart", None)
-    confinement = await choose_confinement(tests.confinement, repository.workspace.root)
+    confinement = await choose_confinement(tests.confinement, root)
+    interpreter = find_interpreter(root, tests.interpreter, repository.environ)
+    if not isinstance(confinement, NotRun):
+        interpreter = await confirmed(interpreter, root, tests.interpreter, repository.store, repository.ask_trust)
     kept_back = await asyncio.to_thread(find_kept_back, repository.workspace) if for_model else KeptBack()
     seen = replace(repository.workspace, buffers={**repository.workspace.buffers, **kept_back.texts})
     copies = cache_path() / "copies"
     async with shadow_workspace(seen, confinement, copies=copies, without=kept_back.gone) as shadow:
-        memory = Memory(repository.store, repository.workspace.root, repository.snapshot)
+        memory = Memory(repository.store, root, repository.snapshot)
         yield Bench(shadow, interpreter, tests.timeout_seconds, tests.suite_seconds, kept_back, memory)
 
 

@@ -12,12 +12,20 @@ import pytest
 
 from rolecall_analysis import Index
 from rolecall_server.context import View
-from rolecall_server.craft.lookups import LookingUp, Sources, packages, tools_for
+from rolecall_server.craft.lookups import LookingUp, Sources, tools_for
 from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS
 from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, Reply, ToolCall, estimate_tokens, use_tools
-from rolecall_server.sandbox import Interpreter, NotRun, TestOutcome, TestRun
-from rolecall_server.sandbox.interpreter import Capabilities
+from rolecall_server.sandbox import (
+    Capabilities,
+    Interpreter,
+    NotRun,
+    TestOutcome,
+    TestRun,
+    Unconfined,
+    shadow_workspace,
+)
+from rolecall_server.sandbox.python_places import PythonPlaces
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.scripted_model import ScriptedModel
@@ -380,10 +388,11 @@ async def test_a_packages_symbol_is_documented_without_running_a_line_of_it(
         (installed / path).parent.mkdir(exist_ok=True)
         (installed / path).write_text(text)
 
-    async def probe(interpreter: object) -> Capabilities:
-        return Capabilities(Path(sys.executable), (3, 12, 0), frozenset(), (), (installed,), (), None, {})
+    async def capabilities(bench: Rehearsed) -> Capabilities:
+        places = PythonPlaces((), ())
+        return Capabilities(Path(sys.executable), (3, 12, 0), frozenset(), (), (installed,), places, None, {})
 
-    monkeypatch.setattr(packages, "probe", probe)
+    monkeypatch.setattr(Rehearsed, "capabilities", capabilities)
     off = NotRun("nothing is run")
     there = Sources(sources.view, Rehearsed(off, Interpreter(Path("/usr/bin/python3"), "PATH"), 1.0))
     assert "Acme's tools." in await ask(there, "documentation", name="acme")
@@ -407,8 +416,8 @@ async def test_what_was_looked_up_stays_at_its_place_so_that_a_conversation_only
 
 
 async def test_the_standard_library_is_documented_by_its_own_source(sources: Sources) -> None:
-    off = NotRun("nothing is run")
-    there = Sources(sources.view, Rehearsed(off, Interpreter(Path(sys.executable), "PATH"), 1.0))
-    told = await ask(there, "documentation", name="json.dumps")
+    async with shadow_workspace(sources.view.workspace, Unconfined()) as shadow:
+        there = Sources(sources.view, Rehearsed(shadow, Interpreter(Path(sys.executable), "PATH"), 1.0))
+        told = await ask(there, "documentation", name="json.dumps")
     assert told.startswith("json: def dumps(obj")
     assert "Serialize ``obj`` to a JSON formatted" in told

@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
@@ -24,17 +23,10 @@ from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.patience import PATIENCE_S
+from support.workspaces import install
 
 PYTEST = ("pytest", "pluggy", "iniconfig", "packaging", "pygments")
 """The distributions that pytest needs of an environment."""
-
-
-def link_distribution(name: str, site: Path) -> None:
-    """Puts links to the modules and the metadata of the distribution *name* into the folder *site*."""
-    installed = distribution(name)
-    for top in {file.parts[0] for file in installed.files or ()} - {"..", "__pycache__"}:
-        if not top.endswith(".pth"):
-            (site / top).symlink_to(Path(str(installed.locate_file(top))))
 
 
 @pytest.fixture(autouse=True)
@@ -67,13 +59,13 @@ def workspace_of(root: Path) -> Callable[..., Workspace]:
 
 @pytest.fixture(scope="session")
 def make_environment() -> Callable[..., Path]:
-    """Makes a virtual environment with links to what we have installed, and says where its packages lie."""
+    """Makes a virtual environment with what we have installed, and says where its packages lie."""
 
     def make(folder: Path, *, with_pytest: bool = True, with_coverage: bool = False) -> Path:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         (site,) = folder.glob("lib/python*/site-packages")
         for name in (*(PYTEST if with_pytest else ()), *(("coverage",) if with_coverage else ())):
-            link_distribution(name, site)
+            install(name, site)
         return site
 
     return make

@@ -4,18 +4,41 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rolecall_server.sandbox import Interpreter, NotRun, environments, find_interpreter
-from rolecall_server.sandbox.interpreter import Capabilities, probe
+from rolecall_server.sandbox import (
+    Capabilities,
+    Confinement,
+    Interpreter,
+    NotRun,
+    Shadow,
+    environments,
+    find_interpreter,
+    probe,
+    shadow_workspace,
+)
 from rolecall_server.workspace import Workspace
 
 SETTING = "rolecall.tests.interpreter"
+
+Ask = Callable[[Interpreter], Awaitable[Capabilities | NotRun]]
+
+
+@pytest.fixture
+def ask(root: Path, confinement: Confinement) -> Ask:
+    """Asks an interpreter what it has, as a run of the tests of the workspace at `root` does."""
+
+    async def asked(interpreter: Interpreter) -> Capabilities | NotRun:
+        async with shadow_workspace(Workspace(root), confinement) as shadow:
+            assert isinstance(shadow, Shadow)
+            return await probe(shadow, interpreter)
+
+    return asked
 
 
 def program(location: Path, text: str = "#!/bin/sh\nexit 1\n") -> Path:
@@ -156,18 +179,22 @@ def test_a_program_of_the_workspace_is_not_found_through_the_path(
     assert isinstance(find_interpreter(root, "", {"PATH": path}), NotRun)
 
 
-async def test_an_interpreter_says_what_it_has(python: Interpreter) -> None:
-    said = await probe(python)
+async def test_an_interpreter_says_what_it_has(python: Interpreter, ask: Ask) -> None:
+    said = await ask(python)
     assert isinstance(said, Capabilities)
     assert said.version == tuple(sys.version_info[:3])
     assert {"pytest", "coverage"} <= said.modules
     assert f"pytest {pytest.__version__}" in said.tools
     assert not any(tool.startswith("coverage") for tool in said.tools), "it does not extend pytest"
-    assert python.path.parent.parent in said.prefixes
+    assert python.path.parent.parent in said.places.prefixes
 
 
 async def test_of_a_script_that_looks_an_interpreter_up_the_program_itself_runs_the_tests(
-    python: Interpreter, tmp_path: Path, workspace_of: Callable[..., Workspace], run_in_shadow: Callable[..., Any]
+    python: Interpreter,
+    tmp_path: Path,
+    workspace_of: Callable[..., Workspace],
+    run_in_shadow: Callable[..., Any],
+    ask: Ask,
 ) -> None:
     """As pyenv and asdf put them on the PATH, in a folder that a run does not see."""
     shim = program(tmp_path / "shims" / "python3", f'#!/bin/sh\nexec {python.path} "$@"\n')
@@ -180,19 +207,19 @@ async def test_of_a_script_that_looks_an_interpreter_up_the_program_itself_runs_
         """)
     run = await run_in_shadow(workspace, interpreter=found)
     assert [outcome.outcome for outcome in run.outcomes] == ["passed"], run
-    said = await probe(found)
+    said = await ask(found)
     assert isinstance(said, Capabilities)
     assert said.program == python.path
 
 
-async def test_an_interpreter_names_what_extends_its_pytest() -> None:
-    said = await probe(Interpreter(Path(sys.executable), "test"))
+async def test_an_interpreter_names_what_extends_its_pytest(ask: Ask) -> None:
+    said = await ask(Interpreter(Path(sys.executable), "test"))
     assert isinstance(said, Capabilities)
     assert f"pytest-asyncio {metadata.version('pytest-asyncio')}" in said.tools
 
 
 async def test_asking_imports_nothing_from_the_folder_we_are_in(
-    python: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    python: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ask: Ask
 ) -> None:
     for name in ("json.py", "site.py", "sitecustomize.py", "pytest.py"):
         (tmp_path / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
@@ -200,7 +227,7 @@ async def test_asking_imports_nothing_from_the_folder_we_are_in(
     copy.symlink_to(python.path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    await probe(Interpreter(copy, "test"))
+    await ask(Interpreter(copy, "test"))
     assert not (tmp_path / "ran").exists()
 
 
@@ -208,30 +235,32 @@ async def test_asking_imports_nothing_from_the_folder_we_are_in(
     "text",
     ["#!/bin/sh\necho no Python >&2\nexit 1\n", "#!/nowhere/interpreter\n", "#!/bin/sh\necho rolecall-probe:oops\n"],
 )
-async def test_a_program_that_is_no_python_is_said_to_be_none(tmp_path: Path, text: str) -> None:
-    answer = await probe(Interpreter(program(tmp_path / "python", text), "test"))
+async def test_a_program_that_is_no_python_is_said_to_be_none(tmp_path: Path, text: str, ask: Ask) -> None:
+    answer = await ask(Interpreter(program(tmp_path / "python", text), "test"))
     assert isinstance(answer, NotRun)
     assert str(tmp_path / "python") in answer.reason
     assert SETTING in answer.next_step
 
 
-async def test_what_is_installed_later_is_noticed(tmp_path: Path, make_environment: Callable[..., Path]) -> None:
+async def test_what_is_installed_later_is_noticed(
+    tmp_path: Path, make_environment: Callable[..., Path], ask: Ask
+) -> None:
     site = make_environment(tmp_path / "environment", with_pytest=False)
     interpreter = Interpreter(tmp_path / "environment" / "bin" / "python", "test")
-    before = await probe(interpreter)
+    before = await ask(interpreter)
     assert isinstance(before, Capabilities)
     assert "pytest" not in before.modules
     os.utime(site, ns=(0, 0))
-    assert await probe(interpreter) == before
+    assert await ask(interpreter) == before
     (site / "pytest.py").touch()
-    after = await probe(interpreter)
+    after = await ask(interpreter)
     assert isinstance(after, Capabilities)
     assert "pytest" in after.modules
 
 
-async def test_an_unchanged_interpreter_is_asked_once(tmp_path: Path) -> None:
+async def test_an_unchanged_interpreter_is_asked_once(tmp_path: Path, ask: Ask) -> None:
     asked = tmp_path / "asked"
     python = program(tmp_path / "python", f'#!/bin/sh\necho x >> {asked}\nexec {sys.executable} "$@"\n')
-    first = await probe(Interpreter(python, "test"))
-    assert await probe(Interpreter(python, "test")) is first
+    first = await ask(Interpreter(python, "test"))
+    assert await ask(Interpreter(python, "test")) is first
     assert asked.read_text() == "x\n"

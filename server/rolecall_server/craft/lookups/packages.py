@@ -13,7 +13,6 @@ from rolecall_analysis import Definition, FileFacts, Import, facts_of
 from rolecall_server.craft.lookups.sources import Sources, bounded
 from rolecall_server.errors import CodeNotRun, NotFound
 from rolecall_server.sandbox import NotRun
-from rolecall_server.sandbox.interpreter import probe
 
 _MAX_FILE_BYTES = 2_000_000
 _MAX_STEPS = 6
@@ -47,8 +46,7 @@ async def documentation(sources: Sources, symbol: Symbol) -> str:
         NotFound: no package of that interpreter has it, or it is not written in Python.
         CodeNotRun: the workspace's interpreter is not known.
     """
-    interpreter = sources.bench.interpreter
-    capabilities = interpreter if isinstance(interpreter, NotRun) else await probe(interpreter)
+    capabilities = await sources.bench.capabilities()
     if isinstance(capabilities, NotRun):
         raise CodeNotRun(f"The workspace's Python is not known: {capabilities}")
     root = sources.view.workspace.root

@@ -15,7 +15,7 @@ from rolecall_server.craft.probing.observation import Call, Mutant, Observation
 from rolecall_server.sandbox import Interpreter, NotRun, Shadow
 from rolecall_server.sandbox.confinement import Command
 from rolecall_server.sandbox.interpreter import Capabilities, probe
-from rolecall_server.sandbox.pytest_command import python_environment, what_python_reads
+from rolecall_server.sandbox.pytest_command import python_environment
 from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
 from rolecall_server.sandbox.told import GARBLED, read_record
 
@@ -154,7 +154,7 @@ def _asked(number: int, call: Call) -> dict[str, Any]:
 
 async def _ask(stage: Stage, request: Mapping[str, Any], circumstances: Circumstances) -> list[dict[str, Any]] | NotRun:
     """The answers of the child, the first about the module itself."""
-    capabilities = await probe(stage.interpreter)
+    capabilities = await probe(stage.shadow, stage.interpreter)
     if isinstance(capabilities, NotRun):
         return capabilities
     try:
@@ -162,7 +162,7 @@ async def _ask(stage: Stage, request: Mapping[str, Any], circumstances: Circumst
             asked = folder.plugin / "calls.json"
             await asyncio.to_thread(_furnish, folder.plugin, asked, request)
             command = _command(stage, capabilities, circumstances, folder, asked)
-            readable = what_python_reads(stage.shadow, capabilities)
+            readable = capabilities.places.shown
             end = await run_in_shadow(stage.shadow, folder, command, readable, timeout_s=stage.timeout_s)
             answers = await asyncio.to_thread(_read, folder.report)
     except OSError as error:
