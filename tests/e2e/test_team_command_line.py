@@ -67,6 +67,30 @@ def test_yes_lands_the_change_of_the_whole_team_with_tests_that_pass(root: Path)
     assert (root / "tests/test_tax.py").exists()
 
 
+def test_a_task_that_is_missing_is_offered_by_resume_and_done_where_that_is_wanted(root: Path) -> None:
+    shown, _ = rolecall(
+        root,
+        ["run", BRIEF, "--roles", "product_manager,architect,project_manager,engineer"],
+        ["review", "p1", "--json"],
+    )
+    hunks = {
+        hunk["id"]: change["path"]
+        for change in json.loads(shown.stdout)["proposal"]["files"]
+        for hunk in change["hunks"]
+    }
+    price = ",".join(one for one, path in hunks.items() if path == "shop/price.py")
+    receipt = ",".join(one for one, path in hunks.items() if path == "shop/receipt.py")
+    ended, asked = rolecall(
+        root, ["review", "p1", "--accept", price, "--untested"], ["review", "p1", "--reject", receipt], ["resume", "r1"]
+    )
+    assert "T2 is not done: shop/receipt.py does not exist" in ended.stderr, ended.stdout
+    assert "`rolecall resume r1 --missing` has it done." in ended.stderr
+    assert asked == [], "nothing is done unasked"
+    ended, asked = rolecall(root, ["resume", "r1", "--missing", "--yes", "--untested"])
+    assert asked == ["Engineer T2"], ended.stderr
+    assert (root / "shop/receipt.py").exists()
+
+
 def test_a_change_whose_tests_fail_is_repaired_before_it_is_shown(root: Path) -> None:
     wrong = TAX.replace("(1 + tax)", "(1 - tax)")
     right = block("shop/price.py", "    return sum(items) * (1 - tax)\n", "    return sum(items) * (1 + tax)\n")

@@ -142,6 +142,9 @@ def _add_team(commands: _Commands) -> None:
         "--edit", nargs=2, metavar=("DOCUMENT", "FILE"), help="put the text of FILE in the place of a document: design"
     )
     resume.add_argument("--drop", default="", metavar="TASKS", help="leave tasks out that are not done yet: T2,T3")
+    resume.add_argument(
+        "--missing", action="store_true", help="have the tasks done that `documents --check` calls missing"
+    )
     resume.add_argument("--branch", action="store_true", help="with --edit: as a run of its own")
     for command in (run, resume):
         command.add_argument("--roles", default="", metavar="ROLES", help="who works on it: engineer,reviewer, or all")

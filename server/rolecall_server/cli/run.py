@@ -40,6 +40,7 @@ from rolecall_server.team.learning import waiting_handover
 from rolecall_server.team.operation import Developer, Ended, carry_out_run
 from rolecall_server.team.planning import Brief, Plan, begin_run, change_plan, plan_for
 from rolecall_server.team.pool import load_pool
+from rolecall_server.team.proposing import missing_tasks, review_sprint, take_up_missing
 from rolecall_server.team.reworking import branch_with, edit_document, rerun
 from rolecall_server.team.room import answer_nothing
 from rolecall_server.team.run import Repository
@@ -125,8 +126,26 @@ class _Command:
                 say(self.messages, f"{run_id} branches off {self.arguments.run} there.")
             else:
                 edit_document(self.store, run_id, message, text)
+        self._offer_missing(run_id)
         self.store.resume_run(run_id)
         return self._go_on(run_id, run_until_interrupted(self._repository()))
+
+    def _offer_missing(self, run_id: str) -> None:
+        """Have the tasks done that the sprint reviews call missing, where the developer wants that; else say how."""
+        review_sprint(self.store, load_pool(self.store, run_id), self.workspace)
+        pool = load_pool(self.store, run_id)
+        missing = missing_tasks(self.store, pool, self.workspace)
+        for task, what in missing.items():
+            say_prose(self.messages, f"{task} is not done: {what}.")
+        if not missing:
+            return
+        wanted = self.arguments.missing
+        if not wanted and self.asks:
+            wanted = ask_line(self.messages, "y to have it done now, Enter to leave it").strip().lower() == "y"
+        elif not wanted:
+            say_prose(self.messages, f"`rolecall resume {run_id} --missing` has it done.")
+        if wanted:
+            take_up_missing(self.store, pool, self.workspace)
 
     def _go_on(self, run_id: str, repository: Repository) -> int:
         """Take sprint after sprint, until something is left to the developer.

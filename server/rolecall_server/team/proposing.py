@@ -22,7 +22,7 @@ from rolecall_server.team.documents.linking import lacks, linked, unshown
 from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.edits import Edits, moved_files
 from rolecall_server.team.planning import title_of_brief
-from rolecall_server.team.pool import TEAM, Pool, as_draft, body_of, content_of, publish
+from rolecall_server.team.pool import DEVELOPER, TEAM, Pool, as_draft, body_of, content_of, publish
 from rolecall_server.team.rejections import decided_by_developer
 from rolecall_server.team.room import Room
 from rolecall_server.team.steps import Step
@@ -93,6 +93,48 @@ def review_sprint(store: Store, pool: Pool, workspace: Workspace) -> bool:
         held = _held_to_what_is_there(review, store, pool, workspace)
         publish(store, pool.run_id, TEAM, as_draft(Kind.SPRINT_REVIEW, held, held.sprint or ""), [because])
     return bool(reviews)
+
+
+def missing_tasks(store: Store, pool: Pool, workspace: Workspace) -> dict[str, str]:
+    """Return the tasks of decided sprints that are not done, and do not come again by themselves: what they lack."""
+    return {task: what for task, (_, what) in _missing(store, pool, workspace).items()}
+
+
+def take_up_missing(store: Store, pool: Pool, workspace: Workspace) -> None:
+    """Have the tasks that are missing done in the next sprint: the developer's version of the sprint reviews."""
+    missing = _missing(store, pool, workspace)
+    for message in reversed(pool.of_kind(Kind.SPRINT_REVIEW)):  # a sprint's is heeded where none of a later one follows
+        mine = {task: what for task, (where, what) in missing.items() if where is message}
+        if mine:
+            review = _taken_up(content_of(message, SprintReview), mine, pool, message)
+            publish(store, pool.run_id, DEVELOPER, as_draft(Kind.SPRINT_REVIEW, review, message.subject), [message.id])
+
+
+def _taken_up(before: SprintReview, missing: Mapping[str, str], pool: Pool, message: MessageRow) -> SprintReview:
+    answered = any(other.id > message.id for other in pool.of_kind(Kind.SPRINT_REVIEW))
+    return before.model_copy(
+        update={
+            "undone": (*(() if answered else before.undone), *missing),
+            "undone_tests": () if answered else before.undone_tests,
+            "missing": tuple(line for line in before.missing if line.partition(":")[0] not in missing),
+            "feedback": "\n".join(
+                f"{task} is to be done after all. It lacks: {what}." for task, what in missing.items()
+            ),
+        }
+    )
+
+
+def _missing(store: Store, pool: Pool, workspace: Workspace) -> dict[str, tuple[MessageRow, str]]:
+    """Return each task that is missing, with the sprint review that says so last and what it lacks now."""
+    found: dict[str, tuple[MessageRow, str]] = {}
+    for message in sorted(pool.of_kind(Kind.SPRINT_REVIEW), key=lambda one: one.id):
+        review = content_of(message, SprintReview)
+        for task in (*review.done, *review.undone):
+            found.pop(task, None)
+        tasks = tuple(line.partition(":")[0] for line in review.missing)
+        held = _held_to_what_is_there(review.model_copy(update={"done": tasks}), store, pool, workspace)
+        found |= {line.partition(":")[0]: (message, line.partition(": ")[2]) for line in held.missing}
+    return {task: told for task, told in found.items() if task not in {one.id for one in agenda_of(pool).tasks}}
 
 
 def _held_to_what_is_there(review: SprintReview, store: Store, pool: Pool, workspace: Workspace) -> SprintReview:

@@ -23,9 +23,10 @@ from rolecall_server.team.documents import Kind, Question, Requirements, Review,
 from rolecall_server.team.documents.linking import check_links
 from rolecall_server.team.fence import read_wishes
 from rolecall_server.team.pool import body_of, content_of, load_pool
-from rolecall_server.team.proposing import work_to_redo
+from rolecall_server.team.proposing import missing_tasks, take_up_missing, work_to_redo
 from rolecall_server.team.reworking import branch_with, edit_document, rerun
 from rolecall_server.team.telling import document_in
+from rolecall_server.workspace import Workspace
 from support.edits import block
 from support.patience import PATIENCE_S
 from support.shop_team import BRIEF, DESIGN, RECEIPT, REQUIREMENTS, TASKS, TAX, TESTS, shop_speeches
@@ -796,6 +797,27 @@ async def test_a_task_whose_file_was_turned_down_without_a_word_is_not_done_and_
     assert (review.done, review.undone) == (("T1",), ())
     assert review.missing == ("T2: shop/receipt.py does not exist",)
     assert [message.kind for message in run.pool.messages[n_before:]] == [Kind.SPRINT_REVIEW], "nothing is done anew"
+
+
+async def test_a_task_that_is_missing_is_done_in_one_more_sprint_where_the_developer_wants_it(tmp_path: Path) -> None:
+    model = TeamModel(shop_speeches())
+    run = team_run(tmp_path, model).begin(BRIEF, ALONE)
+    await run.go_on()
+    reviewed = load_proposal(run.store, "p1")
+    receipt = {hunk.id for change, hunk in reviewed.proposal.hunks() if change.path == "shop/receipt.py"}
+    decide(run.store, reviewed, dict.fromkeys(receipt, HunkState.REJECTED))
+    accept_rest(run, "p1")
+    workspace = Workspace(run.root)
+    await run.go_on()
+    lacks = "shop/receipt.py does not exist; nothing that was accepted serves it"
+    assert missing_tasks(run.store, run.pool, workspace) == {"T2": lacks}
+    n_before = len(model.asked)
+    take_up_missing(run.store, run.pool, workspace)
+    assert missing_tasks(run.store, run.pool, workspace) == {}, "it comes again"
+    ended = await run.go_on()
+    assert (ended.proposal_id, model.asked[n_before:]) == ("p2", ["Engineer T2"])
+    assert [change.path for change in load_proposal(run.store, "p2").proposal.files] == ["shop/receipt.py"]
+    assert "It lacks: shop/receipt.py does not exist" in model.conversations[-1][1].text
 
 
 async def test_a_task_with_a_blocker_that_was_declined_is_not_done(tmp_path: Path) -> None:
