@@ -15,11 +15,11 @@ from rich.status import Status
 from rich.style import Style
 from rich.text import Text
 
-from rolecall_analysis import is_python, is_test_path
+from rolecall_analysis import is_test_path
 from rolecall_server.cli.interrupts import typed_with
 from rolecall_server.errors import NoModelConfigured, RolecallError
 from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.hidden import hidden_characters
+from rolecall_server.review.hidden import hidden_characters, is_code
 from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState
 from rolecall_server.review.protected import guarded_paths
 from rolecall_server.review.rendering import (
@@ -234,8 +234,8 @@ def _warnings(change: FileChange, hunk: Hunk) -> list[str]:
     if hunk.kind is not HunkKind.TEXT:
         return []
     removed = change.base_lines[hunk.start : hunk.end]
-    is_code = is_python(change.renamed_to or change.path)
-    hidden = hidden_characters(hunk.new_lines, removed, is_code=is_code, known=change.base or "")
+    in_code = is_code(change.renamed_to or change.path)
+    hidden = hidden_characters(hunk.new_lines, removed, is_code=in_code, known=change.base or "")
     return [f"Hidden in {hunk.id}, added line {one.line + 1}, column {one.column + 1}: {one.what}." for one in hidden]
 
 

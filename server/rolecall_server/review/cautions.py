@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from rolecall_analysis.languages import language_of
-from rolecall_server.review.hidden import HiddenCharacter, hidden_characters
+from rolecall_server.review.hidden import HiddenCharacter, hidden_characters, is_code
 from rolecall_server.review.proposal import FileChange, Hunk, HunkKind
 from rolecall_server.review.protected import PROGRAM, why_protected
 
@@ -38,11 +37,11 @@ def _guards(change: FileChange, hunk: Hunk) -> list[tuple[str, str]]:
 
 def _hidden_in(change: FileChange, hunk: Hunk) -> tuple[HiddenCharacter, ...]:
     removed = change.base_lines[hunk.start : hunk.end]
-    return _hidden(hunk.new_lines, removed, change.base or "", language_of(change.path) is not None)
+    return _hidden(hunk.new_lines, removed, change.base or "", is_code(change.renamed_to or change.path))
 
 
 @lru_cache(1024)
-def _hidden(added: tuple[str, ...], removed: tuple[str, ...], known: str, is_code: bool) -> tuple[HiddenCharacter, ...]:
+def _hidden(added: tuple[str, ...], removed: tuple[str, ...], known: str, in_code: bool) -> tuple[HiddenCharacter, ...]:
     """`hidden_characters`, once for each hunk: diagnostics are made anew at every keystroke."""
     plain = [line.rstrip("\r\n") for line in added]
-    return hidden_characters(plain, [line.rstrip("\r\n") for line in removed], is_code=is_code, known=known)
+    return hidden_characters(plain, [line.rstrip("\r\n") for line in removed], is_code=in_code, known=known)

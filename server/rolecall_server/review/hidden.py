@@ -5,10 +5,13 @@ Source: Boucher and Anderson, "Trojan Source" (2021), for order and look-alikes;
 
 from __future__ import annotations
 
+import builtins
+import keyword
 import re
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 _BIDIRECTIONAL = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _BLANK = frozenset("\u00ad\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u180f\u2028\u2029\u2800\u3164\uffa0")
@@ -40,8 +43,18 @@ _LOOKALIKES = {
         zip("\u13aa\u13f4\u13df\u13ac\u13bb\u13ab\u13e6\u13de\u13b7\u13e2\u13da\u13a2", "ABCEHJKLMPST", strict=True)
     ),
     **dict(zip("\u13d9\u13b3\u13c3", "VWZ", strict=True)),
+    **dict(zip("\u0237\u0251\u0261\u0269\u1d04\u1d0f\u1d1c\u1d20\u1d21\u1d22\ua731", "jagicouvwzs", strict=True)),
+    "\u0131": "i",
 }
-"""Letters of Cyrillic, Greek, Armenian and Cherokee that most fonts draw as they draw a Latin one."""
+"""Letters of Cyrillic, Greek, Armenian, Cherokee and of phonetics that most fonts draw as they draw an ASCII one."""
+_IN_WORDS_TOO = frozenset("\u0131")
+"""Look-alikes that ordinary words hold beside ASCII letters: these are of Turkish."""
+_BEGINS_WORDS = re.compile(r"[#'\"`]|//|/\*|--|<!--")
+"""What comes before a comment or a string."""
+_FAR = re.compile(r"(?<![ \t])[ \t]{80,}+(?=\S)")
+"""More space than any line needs: what stands behind it lies outside most windows."""
+_PROSE = frozenset({".md", ".markdown", ".mdx", ".rst", ".txt", ".adoc", ".asciidoc", ".org", ".tex", ".po", ".csv"})
+_IN_EVERY_MODULE = frozenset({*dir(builtins), *keyword.kwlist})
 
 
 @dataclass(frozen=True)
@@ -66,13 +79,15 @@ def hidden_characters(
 ) -> tuple[HiddenCharacter, ...]:
     """What is hidden in the lines *added*, in order; a line that is among those *removed* was there before.
 
-    In code, a word that mixes Latin letters with others that look like them is told as well, and one that looks like
-    another word of *added* or of *known*, the text around.
+    In code, a word that mixes ASCII letters with others that look like them is told as well, and one that looks like
+    a name of Python's, or another word of *added* or of *known*, the text around.
     """
     fresh = [(number, line) for number, line in enumerate(added) if line not in removed]
-    if all(line.isascii() and line.isprintable() for _, line in fresh):
+    if all(line.isascii() and line.isprintable() and not _FAR.search(line) for _, line in fresh):
         return ()
-    words = frozenset(_ASCII_WORD.findall("\n".join([known, *added]))) if is_code else frozenset[str]()
+    words = (
+        frozenset(_ASCII_WORD.findall("\n".join([known, *added]))) | _IN_EVERY_MODULE if is_code else frozenset[str]()
+    )
     found = [
         HiddenCharacter(number, column, what)
         for number, line in fresh
@@ -81,7 +96,14 @@ def hidden_characters(
     return tuple(sorted(found, key=lambda one: (one.line, one.column)))
 
 
+def is_code(path: str) -> bool:
+    """Return whether the letters of the file at *path* are read by a program, as those of prose are not."""
+    return PurePosixPath(path).suffix.lower() not in _PROSE
+
+
 def _unseen(line: str) -> Iterator[tuple[int, str]]:
+    for far in _FAR.finditer(line):
+        yield far.start(), f"a run of {len(far[0])} spaces, behind which the line goes on"
     for column, character in enumerate(line):
         if character in _BIDIRECTIONAL:
             yield column, f"a character that turns the direction of writing ({_name(character)})"
@@ -113,19 +135,25 @@ def _disguised(line: str, words: Collection[str]) -> Iterator[tuple[int, str]]:
         word = match[0]
         if word.isascii():
             continue
-        if (odd := _odd_letter(word)) is not None:
+        seen = "".join(_LOOKALIKES.get(letter, letter) for letter in word)
+        allowed = (
+            _IN_WORDS_TOO if seen not in words and _BEGINS_WORDS.search(line, 0, match.start()) else frozenset[str]()
+        )
+        if (odd := _odd_letter(word, allowed)) is not None:
             yield match.start() + odd, f"{word!r}, which mixes Latin letters with {_name(word[odd])}"
         elif (plain := unicodedata.normalize("NFKC", word)).isascii() and _has_odd_form(word):
             yield match.start(), f"{word!r}, which Python reads as {plain!r}"
-        elif (seen := "".join(_LOOKALIKES.get(letter, letter) for letter in word)) in words:
+        elif seen in words:
             yield match.start(), f"{word!r}, which looks like {seen!r} but begins with {_name(word[0])}"
 
 
-def _odd_letter(word: str) -> int | None:
+def _odd_letter(word: str, allowed: Collection[str]) -> int | None:
     """Where the first letter of *word* is that looks like a Latin one, if Latin ones stand beside it."""
     for part in re.finditer(r"[^\W\d_]+", word):
         if any(letter.isascii() for letter in part[0]):
-            odd = next((at for at, letter in enumerate(part[0]) if letter in _LOOKALIKES), None)
+            odd = next(
+                (at for at, letter in enumerate(part[0]) if letter in _LOOKALIKES and letter not in allowed), None
+            )
             if odd is not None:
                 return part.start() + odd
     return None

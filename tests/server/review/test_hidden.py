@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.review.hidden import hidden_characters
+from rolecall_server.review.hidden import hidden_characters, is_code
 
 UNSEEN = (
     *"\u200b\u2060\u2061\u2064\ufeff\u00ad\u034f\u115f\u3164\uffa0\u2800\u180e\ufff9",
@@ -37,6 +37,11 @@ def test_text_that_runs_the_other_way_is_told_at_each_turn() -> None:
         ("p\u0430ssword = 1\n", "mixes Latin letters with U+0430 CYRILLIC SMALL LETTER A"),
         ("def get_us\u0435r(): ...\n", "U+0435 CYRILLIC SMALL LETTER IE"),
         ("\u0391dmin = 1\n", "U+0391 GREEK CAPITAL LETTER ALPHA"),
+        ("adm\u0131n = 1\n", "U+0131 LATIN SMALL LETTER DOTLESS I"),
+        ("lo\u0261in = 1\n", "U+0261 LATIN SMALL LETTER SCRIPT G"),
+        ("p\u0251ssword = 1\n", "U+0251 LATIN SMALL LETTER ALPHA"),
+        ("t\u1d0fken = 1\n", "U+1D0F LATIN LETTER SMALL CAPITAL O"),
+        ("x = 'a'; pr\u0131nt(x)\n", "U+0131 LATIN SMALL LETTER DOTLESS I"),
         ("\uff45\uff56\uff41\uff4c('1')\n", "which Python reads as 'eval'"),
         ("\U0001d626\U0001d637\U0001d622\U0001d62d('1')\n", "which Python reads as 'eval'"),
     ],
@@ -65,11 +70,27 @@ def test_a_word_of_look_alikes_is_told_where_the_word_it_looks_like_is_in_use() 
         "\x0c\n",
         "tab\tand crlf\r\n",
         "e\u0301 = 1\n",
+        "total = 0  # fiyat\u0131n toplam\u0131\n",
+        "label = 's\u0131f\u0131r'\n",
+        f"x = 1{' ' * 60}# aligned\n",
+        f"x = 1{' ' * 200}\n",
         "x = '\U0001d11e'\n",
     ],
 )
 def test_other_scripts_symbols_and_emoji_are_not_hidden(line: str) -> None:
     assert hidden_characters([line]) == ()
+
+
+@pytest.mark.parametrize("space", [" " * 200, "\t" * 80, " \t" * 50])
+@pytest.mark.parametrize("line", ["x = 1{};import os\n", "{}import os\n", "# fine{}\\\n"])
+def test_what_stands_behind_hundreds_of_spaces_is_told(line: str, space: str) -> None:
+    found = hidden_characters([line.format(space)])
+    assert [one.column for one in found if "behind which the line goes on" in one.what] == [line.index("{")]
+
+
+def test_letters_are_judged_in_every_file_that_a_program_reads() -> None:
+    assert all(map(is_code, ["a.py", "a/b.js", "Makefile", "pyproject.toml", "ci.yml", "run.sh", "x.GO"]))
+    assert not any(map(is_code, ["README.md", "docs/a.rst", "notes.TXT"]))
 
 
 def test_only_added_lines_are_looked_at() -> None:
