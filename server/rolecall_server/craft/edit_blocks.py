@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from rolecall_server.context.redaction import unknown_covers
-from rolecall_server.craft.matching import find, nearest, put_in_place, stands_in
+from rolecall_server.craft.matching import find, nearest, put_in_place, stands_in, with_breaks, without_breaks
 from rolecall_server.craft.replies import Deletion, EditBlock, Renaming, Step, parse_edit_blocks
 from rolecall_server.workspace import split_lines
 
@@ -208,7 +208,11 @@ def _added(current: str | None, new: Sequence[str]) -> str:
 def _replaced(path: str, current: str, search: Sequence[str], new: Sequence[str]) -> str | Problem:
     places = find(split_lines(current), search)
     if not places.starts:
-        return _FITS_NOWHERE
+        broken = with_breaks(current)
+        if broken == current:
+            return _FITS_NOWHERE
+        outcome = _replaced(path, broken, search, new)
+        return without_breaks(outcome) if isinstance(outcome, str) else outcome
     first, *others = places.starts
     if others:
         numbers = ", ".join(str(start + 1) for start in places.starts[:5])

@@ -7,7 +7,9 @@ between kinds of space. A copy is found all the same, and the lines that it leav
 from __future__ import annotations
 
 import difflib
+import re
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -18,6 +20,14 @@ _TAB_WIDTHS = (4, 8, 2)
 _MOST_LINES_SHOWN = 40
 _LINES_AROUND = 2
 _LEAST_LIKENESS = 0.5
+_MOST_COMPARED = 1_000_000
+"""Pairs of lines, or of characters, that are looked at for what two texts share; each may be looked at often."""
+_LONGEST_LIKE = 500
+"""Characters of a line that is looked for among lines that are not the same."""
+_LIKE_A_LINE_END = re.compile(r"[\v\f\x1c-\x1e\x85\u2028\u2029](?![\r\n])")
+"""What `str.splitlines` and many programs take for the end of a line, and editors do not."""
+_BREAK = "\uf8ff"
+"""No character of any language, and seen by nobody."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +79,20 @@ def put_in_place(text: str, start: int, search: Sequence[str], new: Sequence[str
     return "".join(_apart([*lines[:start], *written, *lines[end:]]))
 
 
+def with_breaks(text: str) -> str:
+    """Return *text* with a line end after each character that looks like one and that editors read on after.
+
+    A model writes a line end in place of it. The line ends that are put in are known by a sign before them; a text
+    that holds such signs is returned as it is.
+    """
+    return text if _BREAK in text else _LIKE_A_LINE_END.sub(rf"\g<0>{_BREAK}\n", text)
+
+
+def without_breaks(text: str) -> str:
+    """Return *text* without the line ends that `with_breaks` put in."""
+    return text.replace(f"{_BREAK}\n", "").replace(_BREAK, "")
+
+
 def nearest(lines: Sequence[str], search: Sequence[str]) -> Nearest | None:
     """Return the lines that are most like *search*; ``None`` where none is like any of it."""
     there, wanted = [_visible(line).strip() for line in lines], [_visible(line).strip() for line in search]
@@ -107,9 +131,26 @@ def _look(character: str) -> str:
 
 
 def _equal(lines: Sequence[str], search: Sequence[str]) -> tuple[int, ...]:
-    n = len(search)
-    firsts = (at for at in range(len(lines) - n + 1) if lines[at] == search[0])
-    return tuple(at for at in firsts if list(lines[at : at + n]) == list(search))
+    """Return where *search* begins in *lines*; each line is looked at about twice, however alike they are.
+
+    Source: Knuth, Morris and Pratt, "Fast pattern matching in strings" (1977).
+    """
+    falls = [0] * len(search)
+    matched = 0
+    for at in range(1, len(search)):
+        while matched and search[at] != search[matched]:
+            matched = falls[matched - 1]
+        matched += search[at] == search[matched]
+        falls[at] = matched
+    starts: list[int] = []
+    matched = 0
+    for at, line in enumerate(lines):
+        while matched and (matched == len(search) or line != search[matched]):
+            matched = falls[matched - 1]
+        matched += line == search[matched]
+        if matched == len(search):
+            starts.append(at - matched + 1)
+    return tuple(starts)
 
 
 def _shifted(lines: Sequence[str], search: Sequence[str]) -> Places | None:
@@ -147,8 +188,7 @@ def _indent(line: str) -> int:
 
 def _carried(found: Sequence[str], search: Sequence[str], new: Sequence[str], respaced: Sequence[str]) -> Iterator[str]:
     """The lines *new*: those that *search* has too as they were *found*, the others with what they share of them."""
-    same = difflib.SequenceMatcher(None, [_content(line) for line in search], [_content(line) for line in new], False)
-    for tag, old_start, old_end, start, end in same.get_opcodes():
+    for tag, old_start, old_end, start, end in _shared([*map(_content, search)], [*map(_content, new)]):
         if tag == "equal":
             yield from (line if line != _content(line) else f"{line}\n" for line in found[old_start:old_end])
             continue
@@ -170,9 +210,25 @@ def _kept(found: str, search: str, new: str, respaced: str) -> str:
     if at is None:
         return respaced
     parts = [margin]
-    for tag, start, end, to_start, to_end in difflib.SequenceMatcher(None, wanted, body, False).get_opcodes():
+    for tag, start, end, to_start, to_end in _shared(wanted, body):
         parts.append(was[at[start] : at[end]] if tag == "equal" else body[to_start:to_end])
     return "".join(parts)
+
+
+def _shared(old: Sequence[str], new: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
+    """Return what *old* and *new* share as `difflib` has it; of long ones only what both begin and end with."""
+    if len(old) * len(new) <= _MOST_COMPARED:
+        return difflib.SequenceMatcher(None, old, new, False).get_opcodes()
+    least = min(len(old), len(new))
+    n_before = next((at for at in range(least) if old[at] != new[at]), least)
+    n_after = next((at for at in range(least - n_before) if old[-1 - at] != new[-1 - at]), least - n_before)
+    old_end, end = len(old) - n_after, len(new) - n_after
+    spans = [
+        ("equal", 0, n_before, 0, n_before),
+        ("replace", n_before, old_end, n_before, end),
+        ("equal", old_end, len(old), end, len(new)),
+    ]
+    return [span for span in spans if span[1] < span[2] or span[3] < span[4]]
 
 
 def _margin(line: str) -> str:
@@ -205,11 +261,19 @@ def _apart(lines: Sequence[str]) -> Iterator[str]:
 
 def _where_most_agree(there: Sequence[str], wanted: Sequence[str]) -> int | None:
     """The line of *there* at which *wanted* would begin, by their longest common run, or else by one like line."""
-    telling = [line for line in wanted if len(line) > 1]
-    run = difflib.SequenceMatcher(None, there, wanted, False).find_longest_match()
-    if any(len(line) > 1 for line in there[run.a : run.a + run.size]):
-        return run.a - run.b
+    telling = [line for line in wanted if 1 < len(line) <= _LONGEST_LIKE]
+    if _n_pairs(there, wanted) <= _MOST_COMPARED:
+        run = difflib.SequenceMatcher(None, there, wanted, False).find_longest_match()
+        if any(len(line) > 1 for line in there[run.a : run.a + run.size]):
+            return run.a - run.b
+    others = list(dict.fromkeys(one for one in there if 0 < len(one) <= _LONGEST_LIKE))
     for line in sorted(telling, key=len, reverse=True)[:3]:
-        if close := difflib.get_close_matches(line, [one for one in there if one], n=1, cutoff=_LEAST_LIKENESS):
+        if close := difflib.get_close_matches(line, others, n=1, cutoff=_LEAST_LIKENESS):
             return there.index(close[0]) - wanted.index(line)
     return None
+
+
+def _n_pairs(there: Sequence[str], wanted: Sequence[str]) -> int:
+    """Return how many pairs of equal lines there are, each of which `difflib` looks at."""
+    n_wanted = Counter(wanted)
+    return sum(n * n_wanted[line] for line, n in Counter(there).items())

@@ -56,6 +56,37 @@ def test_lines_are_found_without_what_nobody_sees(lines: list[str]) -> None:
     assert found(text, "".join(f"{as_a_model_writes_it(line)}\n" for line in lines))
 
 
+LIKE_LINE_ENDS = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
+
+@given(
+    st.lists(st.tuples(st.text("abc (", min_size=1, max_size=6), st.sampled_from(LIKE_LINE_ENDS + "\n")), min_size=1)
+)
+def test_lines_are_found_where_a_model_ended_a_line_at_what_looks_like_a_line_end(
+    pieces: list[tuple[str, str]],
+) -> None:
+    text = "".join(f"x{piece}y{end}" for piece, end in pieces)
+    assert found(text, "".join(f"x{piece}y\n" for piece, _ in pieces))
+
+
+@pytest.mark.parametrize("end", LIKE_LINE_ENDS)
+def test_what_looks_like_a_line_end_stays_where_its_line_does(end: str) -> None:
+    text = f"first{end}second\nthird{end}fourth\r\nlast\n"
+    assert after(text, "second\nthird\nfourth\n", "second\nthird\n4\n") == f"first{end}second\nthird{end}4\nlast\n"
+    assert (
+        after(text, "first\nsecond\n", "first\nadded\nsecond\n")
+        == f"first{end}added\nsecond\nthird{end}fourth\r\nlast\n"
+    )
+    assert edited(text, "second\nfirst\n", "x\n").problems, "only where they follow one another"
+
+
+def test_thousands_of_lines_that_are_all_alike_are_compared_soon() -> None:
+    text = "x = 1\n" * 8_000
+    assert edited(text, "x = 1\n" * 4_000 + "y\n", "z\n").problems
+    long = f"{'a ' * 50_000}\n"
+    assert after(long, long, long.replace("a a ", "b a ")) == long.replace("a a ", "b a ")
+
+
 @given(st.sampled_from(sorted(FORMS)), st.sampled_from(sorted(PLACES)), st.integers(0, 9))
 def test_lines_with_covered_secrets_are_found_as_they_were_shown(name: str, place: str, seed: int) -> None:
     text = placed(made(name, seed), place)
