@@ -68,8 +68,8 @@ OWN_NAMES = frozenset({"self", "cls", "super()"})
 _PLAIN_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
 """Bases of the standard library that add no member anybody calls."""
 
-_ALIAS = re.compile(r"\w+(?:\s*:[^=]*)?\s*=\s*((?:[^\W\d]\w*\.)*[^\W\d]\w*)")
-_CONSTRUCTION = re.compile(r"(?:[\w.]+)(?:\s*:[^=]*)?\s*=\s*((?:[^\W\d]\w*\.)*[^\W\d]\w*)\(.*\)")
+_ALIAS = re.compile(r"\w++(?:\s*+:[^=]*+)?\s*+=\s*+((?:[^\W\d]\w*+\.)*+[^\W\d]\w*+)")
+_CONSTRUCTION = re.compile(r"[\w.]++(?:\s*+:[^=]*+)?\s*+=\s*+((?:[^\W\d]\w*+\.)*+[^\W\d]\w*+)\(.*\)")
 _ANNOTATION = re.compile(
     r"[\w.]+\s*:\s*[\"']?(?:Optional\[)?((?:[^\W\d]\w*\.)*[^\W\d]\w*)(?:\s*\|\s*None)?\]?[\"']?\s*(?:=.*)?"
 )

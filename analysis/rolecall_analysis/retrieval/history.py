@@ -45,7 +45,7 @@ _SAFE_OPTIONS = (
 _DIFF = ("diff-tree", "--stdin", "-r", "--root", "--relative", "--no-renames", "--no-ext-diff", "--no-textconv")
 _RECORD, _FIELD = "\x01", "\x02"
 _HUNK = re.compile(r"^@@ -\S+ \+\S+ @@ (.*)$")
-_NAME = re.compile(r"([^\W\d]\w*)\s*(?:\(|$|[:{<\[])")
+_NAME = re.compile(r"\b([^\W\d]\w*+)\s*+(?:\(|$|[:{<\[])")
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ BRIEF = (
     "and tests."
 )
 
-_HEADLINE = re.compile(r"(\d+ hunks? in .*?\.) .*")
+_HEADLINE = re.compile(r"((?<!\d)\d++ hunks? in [^.]*+\.) .*")
 """The message that a proposal is there, in two parts: the second is its evidence, which stands above the diff again."""
 
 _STYLES = {"+": "green", "-": "red", "@": "cyan"}

@@ -116,7 +116,7 @@ _PLACEHOLDERS = re.compile(
     r"|<.*>|\{.*\}|%\(?.*)",
     re.IGNORECASE,
 )
-_NAMED = re.compile(r"[A-Za-z]*[0-9]{0,4}(?:[-_./: @,]{1,2}[A-Za-z]*[0-9]{0,4}){0,20}[.:!?=]{0,2}")
+_NAMED = re.compile(r"[A-Za-z]*+[0-9]{0,4}+(?:[-_./: @,]{1,2}+[A-Za-z]*+[0-9]{0,4}+){0,20}+[.:!?=]{0,2}")
 """Words and names, with small numbers at their ends: paths, versions, dates."""
 _WORDS = re.compile(r"[A-Za-z_-]+")
 _CODE = re.compile(r"https?:|[()\[\]{}<>|\\ ]|^\^|\.\.|^[./]|%[sd(]|::|&&|\d{4}-\d\d-\d\dT")
@@ -136,18 +136,18 @@ Source: measured; the lowest of 10,000 random base64 texts of 32 characters has 
 _HEX = re.compile(
     r"(?=.{0,40}[0-9])(?=.{0,40}[a-fA-F])(?:[0-9a-fA-F]{32,128}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})"
 )
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_DOTTED = re.compile(r"[A-Za-z_]\w*+(?:\.[A-Za-z_]\w*+)++")
 _WORD_RUN = re.compile(r"[a-z]{4,}")
 _MAX_SHARE_OF_WORDS = 0.4
 """Of the letters, in runs of four lower-case ones and more; names are made of words, keys are not."""
 _TURNS_UNDER_A_CLEAR_NAME = 2
 _LEAST_UNDER_A_VAGUE_NAME = 16
 
-_COVER = re.compile(r"REDACTED_(?P<kind>[A-Z]+(?:_[A-Z]+)*)_[0-9]+")
-_REPEATED = re.compile(r"REDACTED(?:[ _-][A-Z]+)+[ _-][0-9]+", re.IGNORECASE)
+_COVER = re.compile(r"REDACTED_(?P<kind>[A-Z]{1,20}(?:_[A-Z]{1,20}){0,3})_[0-9]+")
+_REPEATED = re.compile(r"REDACTED(?:[ _-][A-Z]{1,20}){1,4}[ _-][0-9]+", re.IGNORECASE)
 """A cover as a model may repeat it."""
 _INVENTED = re.compile(
-    r"(?<![A-Za-z0-9])REDACTED(?:[_-][A-Z]+)*[_-](?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|WEBHOOK)(?P<number>[_-]?[0-9]+)?"
+    r"(?<![A-Za-z0-9])REDACTED(?:[_-][A-Z]{1,20}){0,4}[_-](?:KEY|TOKEN|SECRET|PASSWORD|CREDENTIAL|WEBHOOK)(?P<number>[_-]?[0-9]+)?"
     r"(?![A-Za-z])",
     re.IGNORECASE,
 )

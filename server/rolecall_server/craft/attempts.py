@@ -103,8 +103,6 @@ class Work:
     """Why the new text of a path may not be had, or ``None``."""
     to_mend: Callable[[tuple[TestOutcome, ...], str], tuple[TestOutcome, ...]] = lambda failures, said: failures
     """Which of the new failures the role is to mend, given all it has said."""
-    is_answer: Callable[[str], bool] = lambda reply: False
-    """Whether a reply without edits is a whole answer, beside those that are one from any role."""
     draft: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The files as the edits so far have them; kept up by the loop, for whoever looks things up meanwhile."""
     begin_repair: Callable[[Attempt, str], tuple[ChatMessage, ...]] | None = None
@@ -212,7 +210,7 @@ async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
         steps = draft.take(reply)
         if not steps:
             is_late = bool(correction or so_far.files)
-            talk.answer = reply if is_answer(reply, was_asked_again=is_late) or work.is_answer(reply) else ""
+            talk.answer = reply if is_answer(reply, was_asked_again=is_late) else ""
             if talk.answer or draft.merged != so_far.files:
                 break
         request = draft.request(steps)

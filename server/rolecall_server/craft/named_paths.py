@@ -16,10 +16,10 @@ _BOLD = re.compile(r"\*\*(?P<name>.+)\*\*")
 _DOUBTFUL = re.compile(r"^\S*\.\w+\W*\s|\s\([^()]*\)$|[:,;]$|`|^[\"'*\[]|[\"'*]$|\\|\s[#=]|[-=]>")
 """What rather belongs to a remark, to Markdown or to another system's spelling than to the name of a new file."""
 _DRIVE = re.compile(r"[A-Za-z]:[\\/]")
-_MARKS = re.compile(r"(?:(?:[#>]+|[*+-]|\d+[.)])\s+)+")
+_MARKS = re.compile(r"\A(?:(?:[#>]++|[*+-]++|\d++[.)])\s++)++")
 """What begins a heading, a quotation or an item of a list."""
 _LIKE_A_PATH = re.compile(r"[\w-][/\\][\w.-]|\.\w")
-_PATH_IN_PROSE = re.compile(r"(?<![\w.])[\w-][\w.-]+(?:[/\\][\w.-]+)*\.[A-Za-z]\w*(?!\w)")
+_PATH_IN_PROSE = re.compile(r"(?<![\w.-])[\w-][\w.-]+(?:[/\\][\w.-]+){0,40}\.[A-Za-z]\w*+")
 _CODE_IN_PROSE = re.compile(r"`([^`\n]+)`|\"([^\"\n]+)\"")
 
 
@@ -90,6 +90,9 @@ def unclear(line: str) -> str:
 
 
 _MOST_SHOWN = 80
+_LONGEST_PATH = 1_000
+"""In characters; systems take four times as many, and no repository comes near it."""
+_TOO_LONG = f"The name of its file has more than {_LONGEST_PATH:,} characters."
 
 
 def _alone(text: str) -> str:
@@ -101,8 +104,8 @@ def _alone(text: str) -> str:
 
 def _path(text: str) -> Name:
     """Return *text* as a path below the root, in its plainest form."""
-    if not text.strip():
-        return Name(fault="The `FILE:` line above it names no file.")
+    if not text.strip() or len(text) > _LONGEST_PATH:
+        return Name(fault="The `FILE:` line above it names no file." if len(text) <= _LONGEST_PATH else _TOO_LONG)
     if any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
         return Name(fault="The name of its file holds a control character.")
     if text.startswith(("/", "\\")) or _DRIVE.match(text):

@@ -26,32 +26,36 @@ than inside JSON is what several published comparisons of edit formats found.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rolecall_server.craft.named_paths import Name, bare_name, mentioned, read_name, single_words, unclear
 from rolecall_server.workspace import split_lines
 
+_MOST_SIGNS = 40
+"""That a marker is told from others by."""
 _PLAIN = 7
 """The usual number of signs in a marker. A block with more of them may hold lines that look like markers."""
 _SEARCH = re.compile(r"(?P<signs><{5,})\s?SEARCH\s*$", re.IGNORECASE)
 _REPLACE = re.compile(r"(?P<signs>>{5,})\s?REPLACE\s*$", re.IGNORECASE)
 _DIVIDER = re.compile(r"(?P<signs>={5,9})\s*$")
 _OTHER_OPENING = re.compile(r"<{5,}\s*\w[^<>]*$")
-_OTHER_CLOSING = re.compile(r">{5,}\s*\w*\s*$")
+_OTHER_CLOSING = re.compile(r">{5,}\s*+\w*+\s*+$")
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})[\w+-]*\s*$")
 _LEAD = r"(?P<lead>[\s>#*+`\d.)(-]*)"
 _FILE_LINE = re.compile(
     rf"{_LEAD}(?:(?P<plain>FILE)|file(?:[ _]?(?:name|path))?|path)"
-    r"(?P<bold>\**\s*[:\uff1a]\**)(?P<name>.*)$",
+    r"(?P<bold>\**+\s*+[:\uff1a]\**+)(?P<name>.*)$",
     re.IGNORECASE,
 )
 _ODD_FILE_LINE = re.compile(r"[\W\d_]*FILE\b")
-_TALK_OF_A_FILE = re.compile(r"[\W\d_]*(?:\w+\s+){0,3}(?:file(?:name|path)?|path)\b[^:=]{0,20}[:=]\s*\S", re.IGNORECASE)
+_TALK_OF_A_FILE = re.compile(
+    r"[\W\d_]*+(?:\w++\s++){0,3}(?:file(?:name|path)?|path)\b[^:=]{0,20}[:=]\s*\S", re.IGNORECASE
+)
 _OPERATION = re.compile(rf"{_LEAD}(?P<what>DELETE|RENAME|MOVE|REMOVE) FILE\b\**(?P<colon>\s*:)?\**\s*(?P<rest>.*)$")
-_ARROW = re.compile(r"(?P<old>`[^`]+`|\"[^\"]+\"|.+?)\s*(?:->|=>|→)\s*(?P<new>.+)$")
+_ARROW = re.compile(r"(?P<old>`[^`]+`\s*+|\"[^\"]+\"\s*+|.+?)(?:->|=>|→)\s*+(?P<new>.+)$")
 _INSTEAD = re.compile(
-    r"^[\s>*_`-]*(?:Finding|No change|Environment|Equivalent|WIDEN|ANSWER\s+F\d+)[\s*_`]*:[\s*_`]*\S",
+    r"^[ \t>*_`-]*+(?:Finding|No change|Environment|Equivalent|WIDEN|ANSWER\s++F\d++)[\s*_`]*+:[\s*_`]*+\S",
     re.IGNORECASE | re.MULTILINE,
 )
 """Begins a line that a role is told to write where it has no edit to make."""
@@ -60,10 +64,17 @@ _NOTHING = re.compile(
     r"|(?:needs?|requires?) no (?:change|edit)|(?:is|are|was|were|has|have|does|do) already)",
     re.IGNORECASE,
 )
+_MOST_STEPS = 1_000
+"""Edits in one reply; what has more of them is no change that anybody reads."""
+_MOST_BETWEEN = 500
+"""Lines between two blocks that may both be about one file."""
+_MOST_OF_A_LINE = 2_000
+"""Characters of a line that is read for names of files."""
 _LEAST_OF_A_REASON = 12
 """Letters and digits; "No." gives none."""
-_CODE = re.compile(r"^\s*(?:`{3,}|~{3,}|<{5,}|>{5,}|={5,})", re.MULTILINE)
+_CODE = re.compile(r"^[ \t]*+(?:`{3,}|~{3,}|<{5,}|>{5,}|={5,})", re.MULTILINE)
 _NO_NAME = Name(fault="No `FILE:` line stands above this block.")
+_TOO_MANY = f"The reply holds more than {_MOST_STEPS:,} edits; what follows was not read. Send fewer at once."
 _LONGER = "Where the text itself holds lines like these markers, write all three markers of the block with nine signs."
 
 
@@ -148,11 +159,13 @@ def text_beside_edits(reply: str) -> str:
 
 
 def is_answer(reply: str, *, was_asked_again: bool) -> bool:
-    """Return whether *reply*, which holds no edits, says all that is to be said.
+    """Return whether *reply* says all that is to be said, without an edit.
 
     It does where it holds what a role is told to say instead of edits, or says that nothing has to change. Where edits
     were there before, or were asked for again, it needs no form: a reason without code will do.
     """
+    if parse_edit_blocks(reply):
+        return False
     if _INSTEAD.search(reply) or (_NOTHING.search(reply) and not _CODE.search(reply)):
         return True
     gives_a_reason = len(re.findall(r"\w", reply)) >= _LEAST_OF_A_REASON
@@ -165,8 +178,10 @@ def _lines(reply: str) -> list[str]:
 
 def _read(lines: Sequence[str]) -> list[_Part]:
     reader = _Reader(lines)
-    while reader.at < len(lines):
+    while reader.at < len(lines) and len(reader.parts) < _MOST_STEPS:
         reader.step()
+    if len(reader.parts) == _MOST_STEPS:
+        reader.parts[-1] = replace(reader.parts[-1], step=EditBlock("", (), _TOO_MANY, number=_MOST_STEPS))
     return reader.parts
 
 
@@ -184,6 +199,9 @@ class _Reader:
         self._is_open = False
         """Whether the block before has no end, so that this one may be a part of its text."""
         self._n_blocks = 0
+        self._markers = list(_markers(lines))
+        self._ends: dict[int, dict[int, tuple[int, bool]]] = {}
+        """Where blocks end, by how many signs a marker must have."""
 
     def step(self) -> None:
         """Read the next line, with the block that it begins."""
@@ -224,17 +242,11 @@ class _Reader:
 
         Blocks within its text are passed over where they are whole.
         """
-        depth, inner = 1, 0
-        for at in range(self.at + 1, len(self.lines)):
-            text = self.lines[at].strip()
-            match = _SEARCH.match(text) or _REPLACE.match(text)
-            if match is None or len(match["signs"]) < _least(signs):
-                continue
-            depth += 1 if text[0] == "<" else -1
-            inner = inner or (at if text[0] == "<" else 0)
-            if depth == 0:
-                return at, True
-        return inner or len(self.lines), False
+        least = _least(signs)
+        if least not in self._ends:
+            markers = [marker for marker in self._markers if marker.n_signs >= least]
+            self._ends[least] = _ends_of(markers, len(self.lines))
+        return self._ends[least][self.at]
 
     def _end_of_other(self) -> int:
         """The end of a block with other markers that begins here; 0 where none does."""
@@ -289,19 +301,57 @@ class _Reader:
 
     def _inherited(self, gap: Sequence[str], nearest: int, body: str) -> Name:
         """The file of the block before, unless what stands between may speak of another."""
+        if len(gap) > _MOST_BETWEEN:
+            return Name(fault="Too much stands between it and the `FILE:` line above; write that line again.")
         for at, line in enumerate(gap):
-            spoken = mentioned(line)
+            spoken = mentioned(line[:_MOST_OF_A_LINE])
             if at == nearest and line.rstrip().endswith(":"):
                 spoken += single_words(line)
             others = (one for one in spoken if not _is_in(one, body) and not _is_tail(one, self._name.path))
-            if _TALK_OF_A_FILE.match(line) or _ODD_FILE_LINE.match(line) or any(others):
+            if _TALK_OF_A_FILE.match(line[:_MOST_OF_A_LINE]) or _ODD_FILE_LINE.match(line) or any(others):
                 return self._name if self._name.fault else Name(fault=unclear(line))
         return self._name
 
 
+@dataclass(frozen=True)
+class _Marker:
+    """A line that may begin or end a block."""
+
+    at: int
+    n_signs: int
+    begins: bool
+
+
+def _markers(lines: Sequence[str]) -> Iterator[_Marker]:
+    for at, line in enumerate(lines):
+        text = line.strip()
+        if match := _SEARCH.match(text) or _REPLACE.match(text):
+            yield _Marker(at, len(match["signs"]), begins=text[0] == "<")
+
+
+def _ends_of(markers: Sequence[_Marker], n_lines: int) -> dict[int, tuple[int, bool]]:
+    """Return, for each line that begins a block, where that ends, and whether its own REPLACE marker stands there.
+
+    Without one it ends where the next block begins.
+    """
+    ends: dict[int, tuple[int, bool]] = {}
+    begun: list[int] = []
+    for marker in markers:
+        if marker.begins:
+            begun.append(marker.at)
+        elif begun:
+            ends[begun.pop()] = (marker.at, True)
+    following = n_lines
+    for marker in reversed(markers):
+        if marker.begins:
+            ends.setdefault(marker.at, (following, False))
+            following = marker.at
+    return ends
+
+
 def _least(signs: int) -> int:
     """How many signs a line in a block must have to be one of its markers."""
-    return signs if signs > _PLAIN else 5
+    return min(signs, _MOST_SIGNS) if signs > _PLAIN else 5
 
 
 def _with_label(line: str) -> Name:

@@ -11,21 +11,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rolecall_server.craft.attempts import text_beside_edits
-from rolecall_server.craft.edit_blocks import parse_edit_blocks
 from rolecall_server.craft.test_text import function_of
 from rolecall_server.sandbox import TestOutcome
 
-_MARKUP = r"[\s>*_`-]*"
-_FINDING = re.compile(rf"^{_MARKUP}Finding:{_MARKUP}([^\s:`*]+\.py)::([\w.]+){_MARKUP}:[\s*]*(\S.*)$")
-_SHOWN_BY = re.compile(r"\s*Shown by\b(.*)$", re.IGNORECASE)
-_ENVIRONMENT = re.compile(rf"^{_MARKUP}Environment:{_MARKUP}(?:\S+::)?(test\w*)(?:\[.*\])?{_MARKUP}:{_MARKUP}(\S.*)$")
+_MARKUP = r"[\s>*_`-]{0,40}"
+_FINDING = re.compile(rf"^{_MARKUP}Finding:{_MARKUP}([^\s:`*]{{1,400}}\.py)::([\w.]{{1,400}}){_MARKUP}:[\s*]*(\S.*)$")
+_SHOWN_BY = re.compile(r"Shown by\b(.*)$", re.IGNORECASE)
+_ENVIRONMENT = re.compile(
+    rf"^{_MARKUP}Environment:{_MARKUP}(?:\S{{1,400}}::)?(test\w{{0,400}})(?:\[.{{0,400}}\])?{_MARKUP}:{_MARKUP}(\S.*)$"
+)
 _TEST_NAME = re.compile(r"\btest\w*\b(?!\.py|/)")
 _MISSING_MODULE = re.compile(r"^(?:ModuleNotFoundError|ImportError): No module named '([\w.]+)'")
 _FRAME = re.compile(r"^(\S+\.py):\d+: ", re.MULTILINE)
-_NO_EDIT = re.compile(
-    r"^[\s>*_`-]*(?:Finding|No change|ANSWER\s+F\d+)[\s*_`]*:[\s*_`]*\S", re.MULTILINE | re.IGNORECASE
-)
-_ANY_FINDING = re.compile(r"^[ \t>*_`-]*Finding[\s*_`]*:[\s*_`]*\S.*$", re.MULTILINE | re.IGNORECASE)
+_ANY_FINDING = re.compile(r"^[ \t>*_`-]*+Finding[\s*_`]*+:[\s*_`]*+\S.*$", re.MULTILINE | re.IGNORECASE)
 """Begins what a role says of a test or of code that it may not change."""
 _UNREACHABLE = re.compile(
     r"\b(?:gaierror|ConnectionRefusedError|ConnectError|ConnectionError|NewConnectionError|URLError|NameResolutionError)\b"
@@ -47,11 +45,6 @@ class Suspicion:
     def shown_by(self, test: str) -> bool:
         """Whether it names *test*, which is a function's name as pytest joins it or a node id."""
         return _bare(test) in self.tests
-
-
-def is_answer(said: str) -> bool:
-    """Return whether a reply without an edit says all that there is to say: what is wrong, or why nothing changes."""
-    return _NO_EDIT.search(said) is not None and not parse_edit_blocks(said)
 
 
 def findings_in(said: str) -> tuple[str, ...]:

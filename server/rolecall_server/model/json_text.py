@@ -8,7 +8,9 @@ from typing import cast
 
 from pydantic import JsonValue
 
-_FENCE = re.compile(r"^[ \t]*```[ \t]*(?:json\w*)?[ \t]*\n(?P<inside>.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.M | re.S | re.I)
+_FENCE = re.compile(
+    r"^[ \t]*+```[ \t]*+(?:json\w*+)?[ \t]*+\n(?P<inside>.*?)(?:^[ \t]*+```[ \t]*+$|\Z)", re.M | re.S | re.I
+)
 _BRACE = re.compile(r"^[^\n{]{0,80}(?P<brace>\{)", re.M)
 _MAX_TRIES = 50
 _DECODER = json.JSONDecoder(strict=False)  # a line break within a string is a common slip, and clear
@@ -45,4 +47,4 @@ def _object_at(text: str, start: int) -> tuple[dict[str, JsonValue], int] | None
 
 def _prose(before: str) -> str:
     """*before* without the fence it ends in."""
-    return re.sub(r"```[ \t]*\w*[ \t]*\Z", "", before.rstrip()).strip()
+    return re.sub(r"```[ \t]*+\w*+[ \t]*+\Z", "", before.rstrip()).strip()

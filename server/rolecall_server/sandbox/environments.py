@@ -97,7 +97,7 @@ def _of_pyenv(root: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     """The versions that the nearest ``.python-version`` names."""
     versions = Path(environ.get("PYENV_ROOT") or _home(environ) / ".pyenv", "versions")
     text = next((text for folder in (root, *root.parents) if (text := _read(folder / ".python-version"))), "")
-    for name in re.findall(r"^\s*([\w.+-]+)\s*$", text, re.M):
+    for name in re.findall(r"^[ \t]*+([\w.+-]++)[ \t\r]*+$", text, re.M):
         exact = versions / name
         # A version in part stands for the latest that begins so.
         begun = sorted(

@@ -22,7 +22,7 @@ MAX_REPORT_BYTES = 100_000_000
 _TEXTS = ("test", "when", "outcome", "message", "detail", "path", "reason")
 _WORST_LAST: tuple[Outcome, ...] = ("passed", "skipped", "xfailed", "xpassed", "error", "failed")
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
-_LIBRARY = re.compile(r"[^\s'\"=:,(<]*/lib(?:64)?/python3\.\d+t?/(?:(?:site|dist)-packages/)?")
+_LIBRARY = re.compile(r"(?<![^\s'\"=:,(<])[^\s'\"=:,(<]*/lib(?:64)?/python3\.\d+t?/(?:(?:site|dist)-packages/)?")
 _CLIMB = re.compile(r"(?:\.\./){2,}[^\s:'\",)]+")
 
 

@@ -14,7 +14,7 @@ from rolecall_server.sandbox.shadow import Shadow
 
 Framework = Literal["pytest", "unittest"]
 
-_OF_PYTEST = re.compile(r"^\s*(?:import|from)\s+pytest\b|^(?:async )?def test_", re.MULTILINE)
+_OF_PYTEST = re.compile(r"^[ \t]*+(?:import|from)[ \t]++pytest\b|^(?:async )?def test_", re.MULTILINE)
 _OF_UNITTEST = re.compile(r"^def load_tests\(", re.MULTILINE)
 _TEST_NAME = re.compile(r"test.*\.py|.*_test\.py")
 _ENOUGH = 50

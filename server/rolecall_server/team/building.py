@@ -12,7 +12,7 @@ from pathlib import Path
 from rolecall_analysis import facts_of
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Work, work_out
-from rolecall_server.craft.verdicts import is_answer, to_mend
+from rolecall_server.craft.verdicts import to_mend
 from rolecall_server.errors import NothingToChange
 from rolecall_server.review.checks import check_changes
 from rolecall_server.sandbox import NotRun
@@ -42,10 +42,11 @@ _ON_FAILURE = (
     "wrong."
 )
 _COVERS = re.compile(
-    r"^[\s>*_`-]*COVERS[\s*_`]*:[\s*_`]*([^\s`:]+::[\w:.]+)`?\s+((?:R\d+[,\s]*)+)(?:\((basic|edge|large|failure)\))?\s*[:-]?\s*(.*)$",
+    r"^[ \t>*_`-]*+COVERS[\s*_`]*+:[\s*_`]*+([^\s`:]++::[\w:.]++)`?\s++((?:R\d++[,\s]*+)++)"
+    r"(?:\((basic|edge|large|failure)\))?\s*+[:-]?\s*+(.*)$",
     re.MULTILINE,
 )
-_FOR_US = re.compile(r"[\s>*_`-]*(?:WIDEN|COVERS|ANSWER\s+F\d+)[\s*_`]*:")
+_FOR_US = re.compile(r"[\s>*_`-]*+(?:WIDEN|COVERS|ANSWER\s++F\d++)[\s*_`]*+:")
 
 
 async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
@@ -98,7 +99,6 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[D
         draft=desk.draft,
         before=lambda: None,
         on_failure="",
-        is_answer=is_answer,
     )
     tests = await _edits_of(work, overheard, desk, room, step)
     before = {path: read_text_or_none(desk.workspace, path) for path in tests.files}
@@ -178,7 +178,6 @@ async def _task_work(step: Step, desk: Desk, task: Task, fence: Fence) -> Work:
         on_failure=_ON_FAILURE,
         moves_files=True,
         to_mend=to_mend,
-        is_answer=is_answer,
     )
 
 

@@ -22,7 +22,7 @@ from rolecall_server.team.steps import Step
 from rolecall_server.team.telling import tell
 from rolecall_server.workspace import Workspace
 
-_ASK = re.compile(r"^[\s>*`-]*ASK\s+([^:\n]{1,60}?)\s*:\s*(\S.*?)[`*\s]*$")
+_ASK = re.compile(r"^[\s>*`-]*+ASK\s++([^:\s][^:\n]{0,80}):\s*+(\S.*)$")
 _HOW_TO_ANSWER = Path(__file__).parent / "roles" / "consulted.md"
 _MAX_QUESTION_CHARACTERS = 500
 _MAX_ANSWER_CHARACTERS = 2_000
@@ -125,4 +125,4 @@ def question_in(said: str) -> tuple[str, str] | None:
     """Whom a reply asks and what, where its last line does; ``None`` where it asks nobody."""
     lines = said.strip().splitlines()
     found = _ASK.match(lines[-1]) if lines else None
-    return (found[1].strip("`* "), found[2][:_MAX_QUESTION_CHARACTERS]) if found else None
+    return (found[1].strip("`* \t"), found[2].rstrip("`* \t\r\n")[:_MAX_QUESTION_CHARACTERS]) if found else None

@@ -20,7 +20,7 @@ from rolecall_server.team.steps import Step
 from rolecall_server.team.test_placement import Whose, is_for_tests, whose
 from rolecall_server.workspace import why_not_changed
 
-_WIDEN = re.compile(r"^[\s>*_`-]*WIDEN[\s*_`]*:[\s*_]*(\S.*)$", re.MULTILINE)
+_WIDEN = re.compile(r"^[ \t>*_`-]*+WIDEN[\s*_`]*+:[\s*_]*+(\S.*)$", re.MULTILINE)
 _BEFORE_REASON = re.compile(r"[`*_]*\s*:\s|[`*_]*\s+[-\N{EN DASH}\N{EM DASH}(]\s*")
 _BETWEEN_PATHS = re.compile(r"[,;]|\sand\s")
 

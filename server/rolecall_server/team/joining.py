@@ -14,7 +14,7 @@ from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Attempt
 from rolecall_server.craft.edit_blocks import parse_edit_blocks
 from rolecall_server.craft.feedback import describe_failures, describe_findings
 from rolecall_server.craft.trial import breaks_the_run, evidence, new_failures
-from rolecall_server.craft.verdicts import findings_in, is_answer, to_mend
+from rolecall_server.craft.verdicts import findings_in, to_mend
 from rolecall_server.errors import ReplyUnusable
 from rolecall_server.model import ChatMessage
 from rolecall_server.review.checks import check_changes
@@ -59,7 +59,8 @@ _ANSWER = (
 )
 _UNFIXED = "They fail since your fix. Correct it."
 _ANSWERED = re.compile(
-    r"^[\s>*_`-]*ANSWER\s+(F\d+)[\s*_`]*:[\s*_`]*(fixed|declined)\b[\s:,.*_`-]*(.*)$", re.MULTILINE | re.IGNORECASE
+    r"^[ \t>*_`-]*+ANSWER\s++(F\d++)[\s*_`]*+:[\s*_`]*+(fixed|declined)\b[\s:,.*_`-]*+(.*)$",
+    re.MULTILINE | re.IGNORECASE,
 )
 _DETAIL_CHARACTERS = 300
 
@@ -263,7 +264,6 @@ async def _worked_out(desk: Desk, whole: _Whole, repair: _Repair, client: Overhe
         check=lambda files: check_changes(desk.snapshot, {**whole.edits.files, **files}),
         moves_files=True,
         to_mend=to_mend,
-        is_answer=is_answer,
     )
     outcome = await work_out(work, client, desk.report)
     if outcome.interrupted is not None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import Work
-from rolecall_server.craft.verdicts import is_answer
 from rolecall_server.review.anchor import path_now
 from rolecall_server.review.proposal import HunkState, Proposal
 from rolecall_server.review.rendering import hunk_diff, hunk_header
@@ -64,7 +63,6 @@ async def revise(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         try_out=trials.of_change,
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
-        is_answer=is_answer,
     )
     return work, trials
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rolecall_analysis.retrieval import Corpus
-from rolecall_server.craft.verdicts import is_answer
+from rolecall_server.craft.replies import is_answer
 from rolecall_server.errors import ConnectionFailed, DocumentUnusable, NoUsableEdit
 from rolecall_server.model import NO_WISHES, ChatMessage, Parameters, Reply, Wishes
 from rolecall_server.review.proposal import HunkState
@@ -465,9 +465,9 @@ async def test_a_file_that_a_task_names_and_nobody_made_is_asked_for_before_the_
     ],
 )
 def test_a_reply_that_says_why_there_is_no_edit_is_an_answer(reply: str) -> None:
-    assert is_answer(reply)
-    assert not is_answer(f"{reply}\n\n{TAX}"), "edits are to be made"
-    assert not is_answer("I would change total so that it takes a tax.")
+    assert is_answer(reply, was_asked_again=False)
+    assert not is_answer(f"{reply}\n\n{TAX}", was_asked_again=False), "edits are to be made"
+    assert not is_answer("I would change total so that it takes a tax.", was_asked_again=False)
 
 
 # Questions

@@ -145,7 +145,7 @@ def _of_module(module: _Module) -> Iterator[str]:
 
 def _module_docstring(text: str) -> str:
     """The docstring that *text* begins with; empty where it has none."""
-    match = re.match(r'(?:\s*#[^\n]*\n|\s)*[rRuU]?("""|\'\'\')(.*?)\1', text, re.DOTALL)
+    match = re.match(r'(?:\s++|#[^\n]*+\n)*+[rRuU]?("""|\'\'\')(.*?)\1', text, re.DOTALL)
     return match[2].strip() if match else ""
 
 

@@ -151,7 +151,7 @@ def _name(call: Call, seen: Observation, names: Sequence[str], used: set[str]) -
     owner, _, name = call.target.rpartition(".")
     name = _OPERATIONS.get(name.strip("_"), name.strip("_")) if name.startswith("__") else name
     stem = f"{snake_case(owner.rpartition('.')[2])}_{snake_case(name)}" if owner else snake_case(name)
-    options = [word for word in re.findall(r"(\w+)=\{", call.template) if word not in stem.split("_")]
+    options = [word for word in re.findall(r"\b(\w++)=\{", call.template) if word not in stem.split("_")]
     if options:
         stem += f"_with_{'_and_'.join(options)}" if len(options) <= 2 else "_with_options"
     if seen.kind == "raises":

@@ -186,7 +186,7 @@ def _constants(node: ast.AST) -> Iterator[object]:
             yield from _constants(child)
 
 
-_PATTERN_SIGNS = re.compile(r"\\[dwsbDWSBAZ]|\(\?|\[[^\]]+\][+*?$]?|\.\*|\.\+|\^\w|\w\$$|\)[$+*?]|\)\$")
+_PATTERN_SIGNS = re.compile(r"\\[dwsbDWSBAZ]|\(\?|\[[^\[\]]+\][+*?$]?|\.\*|\.\+|\^\w|\w\$$|\)[$+*?]|\)\$")
 
 
 def looks_like_pattern(text: str) -> bool:

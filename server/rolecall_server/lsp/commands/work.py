@@ -15,7 +15,7 @@ from rolecall_server.team.request import RoleName, RunRequest
 from rolecall_server.team.revising import revision_of
 from rolecall_server.workspace import split_lines
 
-_BRIEF_COMMENT = re.compile(r"(?:#|//|--|/\*|<!--)\s*ROLECALL:\s*(.+?)\s*(?:\*/|-->)?\s*$")
+_BRIEF_COMMENT = re.compile(r"(?:#|//|--|/\*|<!--)\s*+ROLECALL:(.*)")
 
 
 async def generate_tests(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def brief_comment(text: str, first: int, last: int) -> str:
     """The brief in a ``ROLECALL:`` comment on the lines from *first* to *last*; empty where there is none."""
     for line in split_lines(text)[first : last + 1]:
         if match := _BRIEF_COMMENT.search(line):
-            return match[1]
+            return match[1].strip().removesuffix("*/").removesuffix("-->").strip()
     return ""
 
 

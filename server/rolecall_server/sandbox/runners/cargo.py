@@ -26,7 +26,7 @@ _OWN_HOME = 'mkdir -p "$CARGO_HOME" && for kept in registry git; do ln -s "$0/$k
 """cargo writes locks beside the packages it has downloaded, which can only be read."""
 _OUTCOMES: dict[str, Outcome] = {"ok": "passed", "failed": "failed", "ignored": "skipped"}
 _HASH = re.compile(r"-[0-9a-f]{16}$")
-_PANIC = re.compile(r"panicked at (?:'(.+?)', )?.*?:\d+:\d+:?\n?(.*)")
+_PANIC = re.compile(r"panicked at (?:'(.{1,300}?)', )?[^\s:]{1,400}:\d+:\d+:?\n?(.*)")
 _ERROR = re.compile(r"^error: (.+)$", re.MULTILINE)
 
 

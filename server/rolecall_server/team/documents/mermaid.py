@@ -49,7 +49,7 @@ _READ_ARROWS: Mapping[str, tuple[RelationKind, bool]] = MappingProxyType(
 
 _METHOD = re.compile(r"[-+]?\w[^()]*\(.*\)")
 _ID = r"[A-Za-z_]\w*"
-_CLASS = re.compile(rf'class\s+({_ID})\s*(?:\["([^"]*)"\])?\s*(\{{)?')
+_CLASS = re.compile(rf'class\s+({_ID})\s*+(?:\["([^"]*)"\]\s*+)?(\{{)?')
 _MEMBER = re.compile(rf"({_ID})\s*:\s*(.+)")
 _RELATION = re.compile(
     rf"({_ID})\s+({'|'.join(map(re.escape, _READ_ARROWS))})\s+({_ID})\s*(?::\s*(.*))?",

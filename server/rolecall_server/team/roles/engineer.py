@@ -9,7 +9,6 @@ from rolecall_analysis import is_test
 from rolecall_analysis.retrieval import Corpus, Query, rank
 from rolecall_server.context import Focus, named_files
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Work
-from rolecall_server.craft.verdicts import is_answer
 from rolecall_server.errors import BriefMissing, FileRefused
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
@@ -48,7 +47,6 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
         moves_files=True,
-        is_answer=is_answer,
     )
     return work, trials
 

@@ -9,7 +9,7 @@ from rolecall_analysis import Snapshot, definitions_in, find_definition, is_test
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempts import Attempt, Work
 from rolecall_server.craft.test_text import changed_tests
-from rolecall_server.craft.verdicts import read_missing, read_suspicions, unexplained
+from rolecall_server.craft.verdicts import read_suspicions, unexplained
 from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.model.recording import ABOUT_THE_MACHINE
 from rolecall_server.team.opening import open_conversation
@@ -71,7 +71,6 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
         chosen=aims.reason,
         objection=lambda path, text: _objection(path, text, read_for_model(desk.workspace, path)),
         to_mend=lambda failures, said: unexplained(failures, said, is_own),
-        is_answer=lambda reply: bool(read_suspicions(reply) or read_missing(reply)),
         begin_repair=lambda attempt, said: begin_repair(
             desk.workspace, desk.snapshot, request.path, attempt, _known(request, desk, attempt, said)
         ),

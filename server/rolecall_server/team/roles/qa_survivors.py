@@ -29,7 +29,7 @@ _TOKENS_OF_A_CASE = 40
 _MAX_OF_A_LINE = 3
 """Faults of one line are mostly noticed together."""
 _PROFILE = Path(__file__).with_suffix(".md")
-_EQUIVALENT = re.compile(r"^[\s>*_`-]*Equivalent:(.*)$", re.MULTILINE)
+_EQUIVALENT = re.compile(r"^[ \t>*_`-]*+Equivalent:(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
