@@ -128,7 +128,7 @@ class UnderWay:
         return said or question.recommended
 
     def _tell_end(self, begun: _Begun) -> None:
-        n_calls, tokens = used_by(self.store, self.run_id, begun.step.key)
+        n_calls, tokens, _ = used_by(self.store, self.run_id, begun.step.key)
         if n_calls:
             what = " and ".join(begun.step.duty.publishes)
             took = f"{_time(begun)}, {_count(n_calls, 'call')}, {tokens:,} tokens"
@@ -136,7 +136,7 @@ class UnderWay:
 
     def _show(self) -> None:
         if self.screen.is_terminal:
-            self._live = Live(console=self.screen, get_renderable=self._lines, refresh_per_second=2, transient=True)
+            self._live = Live(console=self.screen, get_renderable=self.lines, refresh_per_second=2, transient=True)
             self._live.start()
 
     def _hide(self) -> None:
@@ -144,7 +144,7 @@ class UnderWay:
             self._live.stop()
             self._live = None
 
-    def _lines(self) -> RenderableType:
+    def lines(self) -> RenderableType:
         """Return a line for each step: who, doing what, for how long, with how many calls and tokens."""
         table = Table.grid(padding=(0, 2), expand=True)
         table.add_column(no_wrap=True)
@@ -153,8 +153,8 @@ class UnderWay:
             table.add_column(no_wrap=True, justify="right")
         begun = list(self._steps.values())
         for each in begun:
-            n_calls, tokens = used_by(self.store, self.run_id, each.step.key)
-            figures = (_time(each), _count(n_calls, "call"), f"{tokens:,} tokens")
+            n_calls, tokens, sent = used_by(self.store, self.run_id, each.step.key)
+            figures = (_time(each), _count(n_calls, "call"), f"{'~' if sent else ''}{tokens + sent:,} tokens")
             table.add_row(shown((each.step.label, "bold")), each.doing, *figures)
         return table if begun else shown(self._doing)
 

@@ -112,14 +112,16 @@ def taken(store: Store, role: str, kind: str, n: int) -> tuple[Taken, ...]:
     return tuple(Taken(*row) for row in store.select(statement, role, kind, n))
 
 
-def used_by(store: Store, run_id: str, step: str) -> tuple[int, int]:
-    """Return how many calls a step of a run has made, and the tokens of those that have ended."""
+def used_by(store: Store, run_id: str, step: str) -> tuple[int, int, int]:
+    """Return how many calls a step has made, the tokens of those that have ended, and about how many others sent."""
+    has_ended = "(reply IS NOT NULL OR error != '')"
     statement = (
-        "SELECT COUNT(*), COALESCE(SUM(CASE WHEN reply IS NOT NULL OR error != '' THEN tokens END), 0) "
+        f"SELECT COUNT(*), COALESCE(SUM(CASE WHEN {has_ended} THEN tokens END), 0), "  # noqa: S608 - ours
+        f"COALESCE(SUM(CASE WHEN NOT {has_ended} THEN call.estimated END), 0) "
         "FROM call JOIN ledger USING (id) WHERE call.run_id = ? AND purpose LIKE ?"
     )
-    ((n_calls, tokens),) = store.select(statement, row_number(run_id), f"{step}#%")
-    return n_calls, tokens
+    ((n_calls, tokens, sent),) = store.select(statement, row_number(run_id), f"{step}#%")
+    return n_calls, tokens, sent
 
 
 _MIN_ESTIMATED = 200

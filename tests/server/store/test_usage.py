@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolecall_server.store import Asking, Caps, Store
-from rolecall_server.store.usage import GROUPINGS, ratios, today_s, usage
+from rolecall_server.store.usage import GROUPINGS, ratios, today_s, usage, used_by
 from support.stores import open_store
 
 ROOTS = (Path("/one"), Path("/other"))
@@ -92,3 +92,17 @@ def test_ratios_are_those_of_an_endpoints_latest_long_prompts(store: Store) -> N
     call(store, run, Asking(endpoint="here", estimated=1000), "m", None)
     assert ratios(store, "here", 2) == (1.5, 1.2)
     assert ratios(store, "here", 9) == (1.5, 1.2, 0.9)
+
+
+def test_what_a_step_used_is_told_apart_from_what_its_calls_under_way_have_sent(store: Store) -> None:
+    run = store.add_run(ROOTS[0], "team", "", "")
+    asking = Asking(role="engineer", estimated=1_200)
+    ended, under_way = (store.reserve_call(run, "[]", 20_000, Caps(), asking=asking, purpose="k#0") for _ in range(2))
+    assert ended is not None
+    assert used_by(store, run, "k") == (2, 0, 2_400)
+    store.end_call(ended, "{}", tokens=(1_000, 50))
+    assert used_by(store, run, "k") == (2, 1_050, 1_200)
+    assert under_way is not None
+    store.end_call(under_way, None, "stopped", charged=(1_200, 7))
+    assert used_by(store, run, "k") == (2, 2_257, 0)
+    assert used_by(store, run, "other") == (0, 0, 0)
