@@ -14,7 +14,7 @@ from rolecall_analysis.values import FileFacts
 
 __all__ = ["language_of", "read_facts"]
 
-_CPP_WORDS = re.compile(r"^\s*(?:class|namespace|template|using|public|private|constexpr)\b|::", re.MULTILINE)
+_CPP_WORDS = re.compile(r"^[ \t]*+(?:class|namespace|template|using|public|private|constexpr)\b|::", re.MULTILINE)
 """What tells a header of C++ from one of C, whose own grammar reads it better."""
 
 

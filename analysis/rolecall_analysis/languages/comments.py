@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable
 
 _OPENING = re.compile(r"\A(?:/\*[*!]*|=begin\b.*)")
-_CLOSING = re.compile(r"(?:\*+/|\n=end)\s*\Z")
+_CLOSING = re.compile(r"(?:(?<!\*)\*++/|\n=end)\s*+\Z")
 _LINE_MARK = re.compile(r"^[ \t]*(?://[/!]*|#+!?|\*(?!/))", re.MULTILINE)
 _NOTICE = re.compile(r"copyright|licen[cs]e|SPDX-|^(frozen_string_literal|(en)?coding|eslint|@ts-|go:)", re.IGNORECASE)
 

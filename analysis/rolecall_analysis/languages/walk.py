@@ -445,7 +445,7 @@ class Walk:
         return next((text for text in texts if text and not is_notice(text)), "")
 
 
-_HEADER_END = re.compile(r"(?:\s*(?:\{|=>|(?<![=!<>r])=|\bwhere))+$")
+_HEADER_END = re.compile(r"(?<!\s)(?:\s*+(?:\{|=>|(?<![=!<>r])=|\bwhere)){1,8}+$")
 
 
 def _one_line(text: str) -> str:

@@ -30,7 +30,7 @@ _PLAIN_DECORATORS = {
 }
 """Decorators that leave alone what a function takes, and the modules they come from."""
 
-_FIELD = re.compile(r"(?P<name>\w+)\s*:\s*(?P<type>.*?)(?:\s*=\s*(?P<value>.*))?", re.DOTALL)
+_FIELD = re.compile(r"(?P<name>\w++)\s*+:\s*+(?P<type>[^=]*+)(?:=\s*+(?P<value>.*))?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ def _annotated(facts: FileFacts, definition: Definition) -> Iterator[tuple[str, 
         if variable.kind == "variable" and variable.scope == definition.qualified_name:
             field = _FIELD.fullmatch(variable.signature)
             if field is not None and field["name"] == variable.name:
-                yield field["name"], field["type"], field["value"]
+                yield field["name"], field["type"].rstrip(), field["value"]
 
 
 def _says(call: str, keyword: str, value: str) -> bool:

@@ -21,7 +21,7 @@ from rolecall_server.team.test_placement import Whose, is_for_tests, whose
 from rolecall_server.workspace import why_not_changed
 
 _WIDEN = re.compile(r"^[ \t>*_`-]*+WIDEN[\s*_`]*+:[\s*_]*+(\S.*)$", re.MULTILINE)
-_BEFORE_REASON = re.compile(r"[`*_]*\s*:\s|[`*_]*\s+[-\N{EN DASH}\N{EM DASH}(]\s*")
+_BEFORE_REASON = re.compile(r"[`*_]{0,20}\s{0,20}:\s|[`*_]{0,20}\s{1,20}[-\N{EN DASH}\N{EM DASH}(]\s*")
 _BETWEEN_PATHS = re.compile(r"[,;]|\sand\s")
 
 

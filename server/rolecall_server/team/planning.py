@@ -33,10 +33,9 @@ _SHORT_WORDS = 60
 _SHORT_WISHES = 2
 _TITLE_CHARACTERS = 80
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t].*)?$|^[^\n]+\n {0,3}(?:=+|-{2,})[ \t]*$", re.MULTILINE)
 _MARKS = re.compile(r"^\s*(?:[-*+•>]|\d+[.)])\s+")
-_ITEM = re.compile(r"^\s*(?:[-*+•]|\d+[.)])\s+\S", re.MULTILINE)
+_ITEM = re.compile(r"^[ \t]*+(?:[-*+•]|\d++[.)])[ \t]++\S", re.MULTILINE)
 _SENTENCE = re.compile(r"[.!?。\uff01\uff1f](?:\s|$)|\n\s*\n")
 _N_REMEMBERED = 10
 """The latest pieces of work of a role by which the next is estimated."""
@@ -158,7 +157,7 @@ def count_wishes(brief: str) -> int:
 
 def title_of_brief(brief: str) -> str:
     """Return the first sentence of *brief*, cut where it is long; a heading only where there is nothing else."""
-    text = _COMMENT.sub("", _FRONT_MATTER.sub("", brief))
+    text = _without_comments(_FRONT_MATTER.sub("", brief))
     paragraphs = [part for part in re.split(r"\n\s*\n", _HEADING.sub("\n\n", text)) if re.search(r"\w", part)]
     headings = (line.strip("#=- \t") for line in text.splitlines())
     first = paragraphs[0] if paragraphs else next((line for line in headings if line), "")
@@ -167,6 +166,15 @@ def title_of_brief(brief: str) -> str:
     sentence = re.split(r"(?<=[.!?。])\s", " ".join(" ".join(lines[:listed]).split()), maxsplit=1)[0]
     title = sentence or "The brief"
     return title if len(title) <= _TITLE_CHARACTERS else f"{title[: _TITLE_CHARACTERS - 1]}…"
+
+
+def _without_comments(text: str) -> str:
+    """Return *text* without the comments of Markdown; one that does not end is none."""
+    kept: list[str] = []
+    while (begin := text.find("<!--")) >= 0 and (end := text.find("-->", begin)) >= 0:
+        kept.append(text[:begin])
+        text = text[end + len("-->") :]
+    return "".join([*kept, text])
 
 
 def estimate_run(roles: Iterable[Role], brief: str, settings: Settings, store: Store | None = None) -> Estimate:

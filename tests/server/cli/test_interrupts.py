@@ -17,7 +17,7 @@ from support.terminal import in_terminal
 
 EARLY = """
 import signal, sys, threading, time
-from rich.console import Console
+from rolecall_server.cli.screen import Screen
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.screen import ask
 from rolecall_server.cli.interrupts import end_like_ctrl_c
@@ -28,7 +28,7 @@ threading.Thread(target=time.sleep, args=(3600,), daemon=True).start()
 signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
 """
 ASKING = f"""{EARLY}
-sys.exit(exit_code_of(lambda: ask(Console(), "Go on?", "yn", "") == "y", as_json=False))
+sys.exit(exit_code_of(lambda: ask(Screen(), "Go on?", "yn", "") == "y", as_json=False))
 """
 READING = f"""{EARLY}
 end_like_ctrl_c()

@@ -57,8 +57,8 @@ _RELATION = re.compile(
 _PARTICIPANT = re.compile(rf"(?:participant|actor)\s+({_ID})(?:\s+as\s+(.+))?")
 _MESSAGE = re.compile(rf"({_ID})\s*(-?->>|-?->)\s*({_ID})\s*:\s*(.+)")
 _TITLE = re.compile(r"title\s+(.+)")
-_AXIS = re.compile(r'([xy])-axis\s+"?([^"]+?)"?\s*-->\s*"?([^"]+?)"?')
-_POINT = re.compile(r'"?([^"]+?)"?\s*:\s*\[\s*([\d.]+)\s*,\s*([\d.]+)\s*\]')
+_AXIS = re.compile(r'([xy])-axis\s++"?([^"]{1,200}?)"?\s{0,20}-->\s*+"?([^"]{1,200}?)"?')
+_POINT = re.compile(r'"?([^"]{1,200}?)"?\s{0,20}:\s*+\[\s*+([\d.]++)\s*+,\s*+([\d.]++)\s*+\]')
 
 
 class NotMermaid(ValueError):
