@@ -412,16 +412,16 @@ def test_each_hunk_is_shown_before_it_is_asked_about(root: Path) -> None:
 @pytest.mark.parametrize(
     ("answers", "expected"),
     [
-        (["y\n"] * 4, ALL_OF_IT),
+        (["y\n"] * 3, ALL_OF_IT),
         (["g\n"], ALL_OF_IT),
         (["x they repeat what is there\n"], FILES[TEST_FILE]),
-        (["yes\n", "No\n", "Y\n", "n\n"], FILES[TEST_FILE].replace(*IMPORT) + TENTH),
-        (["n\n"] * 4, FILES[TEST_FILE]),
+        (["No\n", "yes\n", "n\n"], FILES[TEST_FILE].replace(*IMPORT) + TENTH),
+        (["n\n"] * 3, FILES[TEST_FILE]),
         (["a\n"], ALL_OF_IT),
-        (["y\n", "n\n", "a\n"], FILES[TEST_FILE].replace(*IMPORT) + TENTH + REFUSES),
+        (["n\n", "a\n"], FILES[TEST_FILE].replace(*IMPORT) + TENTH + REFUSES),
         (["q\n"], FILES[TEST_FILE]),
-        (["y\n", "y\n", "q\n"], FILES[TEST_FILE].replace(*IMPORT) + ADDS),
-        (["y\n", "y\n", "\x04"], FILES[TEST_FILE].replace(*IMPORT) + ADDS),
+        (["y\n", "q\n"], FILES[TEST_FILE] + ADDS),
+        (["y\n", "\x04"], FILES[TEST_FILE] + ADDS),
     ],
     ids=[
         "yes to all",

@@ -155,6 +155,13 @@ _PLACES = (
 
 _INERT = frozenset({".csv", ".html", ".json", ".svg", ".tsv", ".xml"})
 """Data that nothing obeys, where it lies among tests."""
+_MORE_SOURCES = frozenset(
+    {
+        *(".kt", ".swift", ".scala", ".clj", ".ex", ".exs", ".erl", ".hs", ".ml", ".lua", ".dart", ".r", ".jl", ".pl"),
+        *(".zig", ".nim", ".m", ".mm", ".vue", ".svelte", ".css", ".scss", ".sass", ".less", ".htm", ".html", ".j2"),
+    }
+)
+"""What sources are written in that the code graph does not read."""
 _PROSE = frozenset({".md", ".markdown", ".rst", ".adoc", ".asciidoc"})
 _PROSE_WITHOUT_SUFFIX = frozenset({"AUTHORS", "CHANGELOG", "CONTRIBUTING", "COPYING", "LICENSE", "NOTICE", "README"})
 _TEST_FOLDERS = frozenset({"test", "tests", "testing", "spec", "specs", "__tests__"})
@@ -267,10 +274,15 @@ def _why_kept(workspace: Workspace, proposal: Proposal, change: FileChange, path
     named = path == proposal.origin or PurePosixPath(path).name == "py.typed"
     if is_prose(path) or named or _is_test_data(path):
         return None
-    language = language_of(path)
+    language = _language(path)
     if language and (not is_new or is_test_path(path) or _is_beside(workspace, path, language)):
         return None
     return _NOT_PLAIN
+
+
+def _language(path: str) -> str | None:
+    suffix = PurePosixPath(path).suffix.lower()
+    return language_of(path) or (suffix if suffix in _MORE_SOURCES else None)
 
 
 def _is_test_data(path: str) -> bool:
@@ -285,7 +297,7 @@ def _is_beside(workspace: Workspace, path: str, language: str) -> bool:
     while not is_there(folder, Path.is_dir) and folder != workspace.root:
         folder = folder.parent
     return any(
-        language_of(name) == language and not why_protected(name) for name in _names_near(folder, below=is_new_folder)
+        _language(name) == language and not why_protected(name) for name in _names_near(folder, below=is_new_folder)
     )
 
 

@@ -35,6 +35,7 @@ THERE = {
     "tests/test_price.py": "x = 1\n",
     "tests/data/prices.json": "[]\n",
     "web/app.ts": "let x = 1;\n",
+    "web/page.css": "p {}\n",
 }
 
 
@@ -130,6 +131,8 @@ LET_THROUGH = (
     "shop/py.typed",
     "web/app.ts",
     "web/page.ts",
+    "web/page.css",
+    "web/more.css",
     "tests/test_price.py",
     "tests/test_tax.py",
     "newtests/test_tax.py",
@@ -154,6 +157,7 @@ KEPT = (
     "new.toml",
     "main.py",
     "web/new.py",
+    "shop/page.css",
     "shop/page.ts",
     "scripts/build.sh",
     "scripts/deploy.sh",
