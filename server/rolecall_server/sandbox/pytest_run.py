@@ -70,6 +70,9 @@ async def run_tests(
 ) -> TestRun:
     """Return how the tests *targets* end in *shadow*: paths or node ids, relative to its root; none means all of them.
 
+    Of targets that are files those are run which the repository's own collection takes for tests; what it leaves out
+    is said.
+
     *measure* names the files whose coverage is wanted, relative too, *by_test* asks which test reached which line.
     With *order_seed* the tests run in an order of their own, and strings have hashes of their own. A *suite* instead
     of targets leaves it to the repository which tests there are; where that cannot be found out, its first files are
@@ -78,6 +81,8 @@ async def run_tests(
     capabilities = await probe(shadow, interpreter)
     if isinstance(capabilities, NotRun):
         return TestRun("not run", str(capabilities), confinement=shadow.confinement.name)
+    if suite is None and targets and all(_is_file(shadow, target) for target in targets):
+        suite, targets = Suite(tuple(targets), is_alone=True), ()
     framework = await asyncio.to_thread(choose_framework, shadow, capabilities, suite.first if suite else targets)
     if framework is None:
         return TestRun("not run", str(_no_pytest(interpreter)), confinement=shadow.confinement.name)
@@ -87,12 +92,20 @@ async def run_tests(
     return await run_while_unchanged(shadow, lambda: _run(task))
 
 
+def _is_file(shadow: Shadow, target: str) -> bool:
+    return target.endswith(".py") and shadow.on_disk(target).is_file()
+
+
 async def _run(task: _Task) -> TestRun:
     run = await _run_with_flags(task)
-    if task.suite is None or not task.suite.first or run.status == "ran" or run.has_run_any:
+    if task.suite is None or not task.suite.first or run.status == "ran" or run.has_run_any or run.uncollected:
         return run
     named = await _run_with_flags(replace(task, suite=None, targets=task.suite.first))
-    return replace(named, reason=f"{named.reason} The rest of the suite: {run.reason}".strip())
+    return (
+        named
+        if task.suite.is_alone
+        else replace(named, reason=f"{named.reason} The rest of the suite: {run.reason}".strip())
+    )
 
 
 async def _run_with_flags(task: _Task) -> TestRun:
@@ -169,7 +182,7 @@ def _wanted(task: _Task) -> dict[str, object] | None:
     ending_s = _PART_FOR_TESTS * task.timeout_s
     known = None if task.suite.known is None else sorted(task.suite.known)
     limits = {"rest_s": min(task.suite.rest_s, ending_s), "first_s": ending_s}
-    return {"first": task.suite.first, "known": known, **limits}
+    return {"first": task.suite.first, "is_alone": task.suite.is_alone, "known": known, **limits}
 
 
 def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> tuple[Command, Sequence[Path]]:
@@ -234,7 +247,9 @@ def _status_of_session(task: _Task, end: ProcessEnd, report: Report) -> tuple[Ru
     if report.exit_code is None or code in (_INTERRUPTED, _INTERNAL_ERROR):
         return "crashed", _crash(task, end, report)
     if not report.outcomes:
-        return "no tests", f"{task.framework} found no tests there."
+        why = "; ".join(f"{path}: {why}" for path, why in report.uncollected.items())
+        said = f"The repository's own tests do not take in {why}." if why else f"{task.framework} found no tests there."
+        return "no tests", said
     return "ran", ""
 
 

@@ -69,6 +69,8 @@ class Suite:
     """Files, the likeliest to fail first."""
     rest_s: float = 0.0
     """None of the others begins later than this; 0: none of them is run."""
+    is_alone: bool = False
+    """Whether the others are not even read."""
     known: Collection[str] | None = None
     """The tests, without their parameters, of which is known which functions they run: it is told of the others.
 

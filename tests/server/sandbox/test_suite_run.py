@@ -105,6 +105,28 @@ async def test_none_of_the_others_begins_when_their_time_is_over(
     assert run.collected > 1
 
 
+async def test_files_that_are_named_run_as_the_repository_collects_them_and_no_other_is_read(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
+) -> None:
+    workspace = workspace_of(ENGINE + "    #- tests/test_broken.py\n    raise SystemExit\n")
+    named = ["tests/test_b.py", "tests/check_c.py", "engine/tests.py", "tests/test_old.py"]
+    run = await run_in_shadow(workspace, named)
+    assert run.status == "ran", run.reason
+    assert names(run) == ["tests/test_b.py::test_one", "tests/test_b.py::test_two", "tests/check_c.py::test_c"]
+    assert (run.collected, [*run.uncollected]) == (0, ["engine/tests.py", "tests/test_old.py"])
+
+
+async def test_where_the_repository_takes_in_none_of_the_named_files_the_reason_says_so(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
+) -> None:
+    run = await run_in_shadow(workspace_of(ENGINE), ["engine/tests.py"])
+    assert run.status == "no tests"
+    assert run.reason == (
+        "The repository's own tests do not take in engine/tests.py: its name does not match python_files "
+        "(test_*.py check_*.py)."
+    )
+
+
 async def test_unittest_runs_all_of_them_too(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
     run = await run_in_shadow(workspace_of(CASES), suite=Suite(("test_b.py",), rest_s=PATIENCE_S))
     assert names(run) == ["test_b.py::B::test_b", "test_a.py::A::test_a"]

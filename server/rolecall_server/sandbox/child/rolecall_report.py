@@ -7,6 +7,7 @@ Its own assertions need no explaining, which pytest would take its time for: PYT
 
 from __future__ import annotations
 
+import os
 import random
 import traceback
 from fnmatch import fnmatch
@@ -127,6 +128,7 @@ class Suite:
     def __init__(self, wanted: dict[str, Any]) -> None:
         self._ranks = {path: rank for rank, path in enumerate(wanted["first"])}
         self._first_s, self._rest_s = wanted["first_s"], wanted["rest_s"]
+        self._is_alone = wanted["is_alone"]
         self._failing: set[str] = set()
         self._read: set[str] = set()
         self._deselected: set[str] = set()
@@ -141,7 +143,7 @@ class Suite:
     def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
         found = self._failing.union(map(_path_of, items))
         left_out = {path: self._why_left_out(path, config) for path in self._ranks if path not in found}
-        tell("collected", tests=len(items), left_out=left_out)
+        tell("collected", tests=0 if self._is_alone else len(items), left_out=left_out)
         items.sort(key=lambda item: self._ranks.get(_path_of(item), len(self._ranks)))
 
     def _why_left_out(self, path: str, config: pytest.Config) -> str:
@@ -165,6 +167,31 @@ class Suite:
 
 def _path_of(item: pytest.Item) -> str:
     return item.nodeid.partition("::")[0]
+
+
+class Alone:
+    """Of the files that the repository would collect, only some: the others are not even read."""
+
+    def __init__(self, root: str, wanted: list[str]) -> None:
+        self._folder = f"{root}/"
+        self._wanted = {f"{root}/{path}" for path in wanted}
+
+    if hasattr(pytest, "version_tuple"):
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+            return self._is_aside(str(collection_path))
+
+    else:
+
+        @pytest.hookimpl(tryfirst=True)
+        def pytest_ignore_collect(self, path: Any) -> bool | None:  # before pytest 7
+            return self._is_aside(str(path))
+
+    def _is_aside(self, location: str) -> bool | None:
+        name = location.rpartition("/")[2]
+        is_another = location not in self._wanted and name not in ("conftest.py", "__init__.py") and "." in name
+        return True if is_another and location.startswith(self._folder) and os.path.isfile(location) else None  # noqa: PTH113
 
 
 class Watch:
@@ -194,7 +221,10 @@ def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginMa
         _pass_over(conftest, pluginmanager)
     pluginmanager.register(Reporter(), "rolecall-reporter")
     if session.request.get("suite") is not None:
-        pluginmanager.register(Suite(session.request["suite"]), "rolecall-suite")
+        suite = session.request["suite"]
+        pluginmanager.register(Suite(suite), "rolecall-suite")
+        if suite["is_alone"]:
+            pluginmanager.register(Alone(session.request["copy"], suite["first"]), "rolecall-alone")
     if (seed := session.request["order_seed"]) is not None:
         pluginmanager.register(Order(seed), "rolecall-order")
     pluginmanager.register(Watch(session), "rolecall-watch")
