@@ -178,6 +178,13 @@ async def test_what_is_known_of_a_test_is_not_watched_again(
     assert not (await run_in_shadow(workspace_of(SHOP), suite=Suite(rest_s=PATIENCE_S))).functions
 
 
+async def test_none_is_watched_when_the_time_for_that_is_over(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
+) -> None:
+    run = await run_in_shadow(workspace_of(SHOP), suite=Suite(("test_shop.py",), rest_s=1e-9, known=()))
+    assert (run.status, len(run.outcomes), dict(run.functions)) == ("ran", 4, {})
+
+
 async def test_unittest_tells_it_too_and_a_test_that_profiles_itself_is_left_in_peace(
     workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:

@@ -179,7 +179,7 @@ class Alone:
     if hasattr(pytest, "version_tuple"):
 
         @pytest.hookimpl(tryfirst=True)
-        def pytest_ignore_collect(self, collection_path: Path) -> bool | None:
+        def pytest_ignore_collect(self, collection_path: Path) -> bool | None:  # pyright: ignore[reportRedeclaration]
             return self._is_aside(str(collection_path))
 
     else:

@@ -265,9 +265,12 @@ class Session:
         copy = Path(self.request["copy"])
         self._redirection = Redirection(Path(self.request["original"]), copy)
         self._measurement = Measurement(copy, self.request["measure"], self.request["by_test"])
-        wanted: dict[str, Any] = self.request.get("suite") or {}
-        known = wanted.get("known")
-        self._watch: Any = None if known is None else Watch(str(copy), known, tell)
+        suite: dict[str, Any] = self.request.get("suite") or {"known": None}
+        if suite["known"] is None:
+            self._watch: Any = None
+        else:
+            limit_s = suite["rest_s"] or suite["first_s"]
+            self._watch = Watch(str(copy), suite["known"], limit_s, seconds, tell)
 
     def start(self) -> None:
         """Begins to watch."""
