@@ -243,6 +243,19 @@ def with_history(
     return tuple(sorted(late, key=lambda one: (failed.get(one.path, _NOT_LATELY), not one.tests, -one.score, one.path)))
 
 
+def without_any(snapshot: Snapshot, changed: Iterable[Definition | str], history: History) -> frozenset[str]:
+    """Return the tests of which is known that they run nothing that *changed*, and what they run has its text still.
+
+    None where no test was seen to run a part of what changed: it may take the place of something else.
+    """
+    parts = [*changed]
+    seen = {(history.functions[number].path, history.functions[number].name) for number in history.users}
+    if any(isinstance(part, str) or (part.path, part.qualified_name) not in seen for part in parts):
+        return frozenset()
+    ran = {test for number in _numbers_of(parts, history) for test in history.users[number]}
+    return history.fresh(snapshot) - ran
+
+
 def _likeliest(one: _Seen) -> tuple[float, str]:
     return -one.weight, one.test
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from rolecall_analysis import Definition, SelectedTests, Snapshot, definitions_in, importers, is_python, select_tests
 from rolecall_server.context.kept_back import KeptBack
-from rolecall_server.craft.history import NOTHING_KNOWN, History, Memory, with_history
+from rolecall_server.craft.history import NOTHING_KNOWN, History, Memory, with_history, without_any
 from rolecall_server.review.evidence import CoverageChange, Evidence, Failure, Finding, Tally
 from rolecall_server.sandbox import (
     Capabilities,
@@ -67,11 +67,17 @@ class Bench:
         self.shadow.write({path: None if text is None else mask(text) for path, text in files.items()})
 
     async def run(
-        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str], *, whole: bool = False
+        self,
+        files: Mapping[str, str | None],
+        targets: Sequence[str],
+        measure: Sequence[str],
+        *,
+        whole: bool = False,
+        later: Collection[str] = (),
     ) -> TestRun | NotRun:
         """Run the tests in *targets* (all where empty) with *files* laid over the workspace.
 
-        *whole* has the rest of the suite run after them, as far as its time goes.
+        *whole* has the rest of the suite run after them, as far as its time goes, and with it the tests *later*.
         """
         if isinstance(self.shadow, NotRun):
             return self.shadow
@@ -82,7 +88,7 @@ class Bench:
             return await run_targets(self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s)
         # With files laid over it, the repository is not the one that the next run finds.
         known = None if files or self.memory is None else await asyncio.to_thread(self.memory.fresh)
-        suite = Suite(tuple(targets), self.suite_s, known)
+        suite = Suite(tuple(targets), self.suite_s, later, known=known)
         run = await run_targets(self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s, suite=suite)
         if self.memory is not None:
             await asyncio.to_thread(self.memory.learn, run)
@@ -167,8 +173,7 @@ def select_for_change(
     those that by *history* ran one of them.
     """
     after = snapshot.with_changes(files)
-    changed = {path: _changed_parts(snapshot, after, path) for path in files}
-    gone = {path: _changed_parts(after, snapshot, path) for path in files}
+    changed, gone = _changed_and_gone(snapshot, after, files)
     found: dict[str, SelectedTests] = {}
     for one in (*_selected(after, files, changed), *_selected(snapshot, files, gone)):
         known = found.get(one.path)
@@ -177,6 +182,28 @@ def select_for_change(
     selected = sorted(found.values(), key=lambda one: -one.score)
     parts = [part for each in (changed, gone) for path in files if is_python(path) for part in each[path]]
     return tuple(one for one in with_history(snapshot, selected, parts, history) if files.get(one.path, "") is not None)
+
+
+def apart_from_change(snapshot: Snapshot, files: Mapping[str, str | None], history: History) -> frozenset[str]:
+    """Return the tests that by *history* run nothing of what *files* change in *snapshot*.
+
+    None where something changes that no test was seen to run: a new function may take the place of another.
+    """
+    if not all(map(is_python, files)):
+        return frozenset()
+    both = _changed_and_gone(snapshot, snapshot.with_changes(files), files)
+    return without_any(snapshot, [part for parts in both for path in files for part in parts[path]], history)
+
+
+_Parts = dict[str, list[Definition | str]]
+
+
+def _changed_and_gone(snapshot: Snapshot, after: Snapshot, files: Iterable[str]) -> tuple[_Parts, _Parts]:
+    """Return what of each file is new or has another text in *after*, and what of *snapshot* has so in it."""
+    return (
+        {path: _changed_parts(snapshot, after, path) for path in files},
+        {path: _changed_parts(after, snapshot, path) for path in files},
+    )
 
 
 def _selected(

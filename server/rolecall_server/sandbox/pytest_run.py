@@ -182,7 +182,8 @@ def _wanted(task: _Task) -> dict[str, object] | None:
     ending_s = _PART_FOR_TESTS * task.timeout_s
     known = None if task.suite.known is None else sorted(task.suite.known)
     limits = {"rest_s": min(task.suite.rest_s, ending_s), "first_s": ending_s}
-    return {"first": task.suite.first, "is_alone": task.suite.is_alone, "known": known, **limits}
+    order = {"first": task.suite.first, "later": sorted(task.suite.later), "is_alone": task.suite.is_alone}
+    return {**order, "known": known, **limits}
 
 
 def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> tuple[Command, Sequence[Path]]:

@@ -69,6 +69,8 @@ class Suite:
     """Files, the likeliest to fail first."""
     rest_s: float = 0.0
     """None of the others begins later than this; 0: none of them is run."""
+    later: Collection[str] = ()
+    """Tests of the first files, without their parameters, that come after the other first ones, in the rest's time."""
     is_alone: bool = False
     """Whether the others are not even read."""
     known: Collection[str] | None = None

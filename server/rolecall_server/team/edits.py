@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -100,16 +100,22 @@ class SharedBench(Bench):
     """The runs with nothing laid over the workspace: they tell every role the same, so each is made once."""
 
     async def run(
-        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str], *, whole: bool = False
+        self,
+        files: Mapping[str, str | None],
+        targets: Sequence[str],
+        measure: Sequence[str],
+        *,
+        whole: bool = False,
+        later: Collection[str] = (),
     ) -> TestRun | NotRun:
         """Run the tests in *targets* (all where empty) with *files* laid over what lies below."""
-        laid, wanted = {**self.below, **files}, (tuple(targets), tuple(measure), whole)
+        laid, wanted = {**self.below, **files}, (tuple(targets), tuple(measure), whole, frozenset(later))
         everything = ((), tuple(measure), True)
         async with self.turn:
             known = self.as_it_is.get(wanted) or (self.as_it_is.get(everything) if whole else None)
             if not laid and known is not None:
                 return known
-            ended = await super().run(laid, targets, measure, whole=whole)
+            ended = await super().run(laid, targets, measure, whole=whole, later=later)
             if not laid:
                 self.as_it_is[everything if whole and is_of_all(ended) else wanted] = ended
             return ended

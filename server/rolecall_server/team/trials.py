@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
 from rolecall_analysis import Snapshot, is_test
-from rolecall_server.craft.history import NOTHING_KNOWN
+from rolecall_server.craft.history import NOTHING_KNOWN, History
 from rolecall_server.craft.red_green import with_red_and_green
-from rolecall_server.craft.trial import bad_outcomes, is_of_all, select_for_change
+from rolecall_server.craft.trial import apart_from_change, bad_outcomes, is_of_all, select_for_change
 from rolecall_server.review.evidence import Evidence
 from rolecall_server.sandbox import NotRun, TestRun, runs_tests
 from rolecall_server.team.request import Desk
@@ -32,35 +32,41 @@ class Trials:
     _targets_before: frozenset[str] = field(default_factory=frozenset[str])
     _whole_before: bool = False
 
-    async def without_change(self, targets: Sequence[str], *, whole: bool = False) -> None:
+    async def without_change(self, targets: Sequence[str], *, whole: bool = False, later: Collection[str] = ()) -> None:
         """Run *targets*, of the *whole* suite the rest too, on the text as it is, unless that was done."""
         existing = {path: None for path in targets if file_exists(self.desk.workspace, path)}
         is_known = existing.keys() <= self._targets_before or (self._whole_before and is_of_all(self.before))
         if is_known and self._whole_before >= whole:
             return
-        self.desk.report("running the tests as they are", None)
+        how_long = await asyncio.to_thread(_how_long, self.desk) if whole else ""
+        self.desk.report(f"running the tests as they are{how_long}", None)
         wanted = [*existing, *sorted(self._targets_before - existing.keys())]
         self._targets_before |= existing.keys()
         self._whole_before = whole
-        self.before = await self.desk.bench.run({}, wanted, self.measure, whole=whole)
+        self.before = await self.desk.bench.run({}, wanted, self.measure, whole=whole, later=later)
 
     async def with_change(
-        self, files: Mapping[str, str | None], targets: Sequence[str], *, whole: bool = False
+        self,
+        files: Mapping[str, str | None],
+        targets: Sequence[str],
+        *,
+        whole: bool = False,
+        later: Collection[str] = (),
     ) -> TestRun | NotRun:
         """Run those of *targets* that are left, and the rest of the *whole* suite, with *files* over the workspace."""
         left = [path for path in targets if files.get(path, "") is not None]
         if not left and not whole:
             return NotRun("The tests that reach the change are gone with it.")
-        return await self.desk.bench.run(files, left, self.measure, whole=whole)
+        return await self.desk.bench.run(files, left, self.measure, whole=whole, later=later)
 
     async def of_change(self, files: Mapping[str, str | None]) -> TestRun | NotRun:
         """Run the tests that reach *files*, then the others, without the change and with it; the run with it."""
-        targets = await asyncio.to_thread(tests_of_change, self.desk, files)
+        targets, later = await asyncio.to_thread(order_for_change, self.desk, files)
         whole = await asyncio.to_thread(_has_suite, self.desk.snapshot, files)
         if not targets and not whole:
             return NotRun("No test reaches the changed files.")
-        await self.without_change(targets, whole=whole)
-        run = await self.with_change(files, targets, whole=whole)
+        await self.without_change(targets, whole=whole, later=later)
+        run = await self.with_change(files, targets, whole=whole, later=later)
         await self._try_without(run, files)
         return run
 
@@ -96,8 +102,25 @@ async def red_and_green(desk: Desk, shown: Evidence, files: Mapping[str, str | N
     )
 
 
-def tests_of_change(desk: Desk, files: Mapping[str, str | None]) -> tuple[str, ...]:
-    """Return the test files that reach *files*, or were seen to, likeliest to fail first."""
-    memory = desk.bench.memory
-    history = memory.recall() if memory is not None else NOTHING_KNOWN
-    return tuple(one.path for one in select_for_change(desk.snapshot, files, history))
+def order_for_change(desk: Desk, files: Mapping[str, str | None]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Return the test files that reach *files*, or were seen to, likeliest to fail first, and tests that come later.
+
+    Where the whole suite is known to take too long, those of them come later that are known not to run the change.
+    """
+    history = _history(desk)
+    targets = tuple(one.path for one in select_for_change(desk.snapshot, files, history))
+    fits = history.duration_s <= desk.bench.suite_s
+    return targets, frozenset() if fits else apart_from_change(desk.snapshot, files, history)
+
+
+def _history(desk: Desk) -> History:
+    return desk.bench.memory.recall() if desk.bench.memory is not None else NOTHING_KNOWN
+
+
+def _how_long(desk: Desk) -> str:
+    """Return how long the whole suite takes by earlier runs, and what follows from it; empty where none is known."""
+    duration_s = _history(desk).duration_s
+    if not duration_s:
+        return ""
+    took = f", all of which took {duration_s:,.0f} s before"
+    return took if duration_s <= desk.bench.suite_s else f"{took}: likeliest to fail first, as far as the time goes"

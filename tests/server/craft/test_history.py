@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rolecall_analysis import Snapshot, find_definition, select_tests
 from rolecall_server.craft.history import NOTHING_KNOWN, History, Memory, learned_from, recall, with_history
-from rolecall_server.craft.trial import select_for_change
+from rolecall_server.craft.trial import apart_from_change, select_for_change
 from rolecall_server.sandbox import TestOutcome, TestRun
 from rolecall_server.sandbox.results import Outcome
 from rolecall_server.store import Store
@@ -139,6 +139,29 @@ def test_tests_of_a_changed_text_are_selected_by_what_was_seen_too(learned: Hist
     ]
     with_test_gone: dict[str, str | None] = {**change, "tests/test_load.py": None}
     assert [one.path for one in select_for_change(snapshot, with_test_gone, learned)] == ["tests/test_tax.py"]
+
+
+@pytest.mark.parametrize(
+    ("change", "apart"),
+    [
+        ({"shop.py": SHOP["shop.py"].replace("* 2", "* 3")}, {*RAN} - {TAX}),
+        ({"shop.py": SHOP["shop.py"].replace("sum(items)", "0")}, {*RAN} - {TAX, LOAD}),
+        ({"shop.py": "RATE = 2\n" + SHOP["shop.py"]}, set[str]()),
+        ({"shop.py": SHOP["shop.py"].replace("* 2", "* new()") + "def new(): return 2\n"}, set[str]()),
+        ({"rates.toml": "rate = 2\n"}, set[str]()),
+    ],
+    ids=["one function", "one that another calls", "a constant", "a new function", "data"],
+)
+def test_tests_are_set_apart_where_all_that_changes_was_seen_to_run_without_them(
+    learned: History, change: Mapping[str, str], apart: set[str]
+) -> None:
+    assert apart_from_change(snapshot_of(), change, learned) == apart
+
+
+def test_a_test_that_runs_something_changed_meanwhile_is_not_set_apart(learned: History) -> None:
+    meanwhile = snapshot_of(plugins="def load(name): return __import__(name + '')\n")
+    change = {"shop.py": SHOP["shop.py"].replace("* 2", "* 3")}
+    assert apart_from_change(meanwhile, change, learned) == {*RAN} - {TAX, LOAD}
 
 
 def test_what_was_learned_is_kept_for_its_repository_and_what_cannot_be_read_is_nothing(tmp_path: Path) -> None:

@@ -96,6 +96,16 @@ async def test_why_a_file_is_not_collected_is_told(workspace_of: WorkspaceOf, ru
     }
 
 
+@pytest.mark.parametrize(("rest_s", "others"), [(PATIENCE_S, ["test_one", "test_c", "test_a"]), (0, [])])
+async def test_tests_that_can_wait_come_after_the_other_first_ones_in_the_time_of_the_rest(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, rest_s: float, others: list[str]
+) -> None:
+    suite = Suite(("tests/test_b.py",), rest_s, later=["tests/test_b.py::test_one"])
+    run = await run_in_shadow(workspace_of(ENGINE), suite=suite)
+    assert [name.partition("::")[2] for name in names(run)] == ["test_two", *others]
+    assert run.collected == 4
+
+
 @pytest.mark.parametrize(("workspace", "first"), [(ENGINE, "tests/test_a.py::test_a"), (CASES, "test_a.py::A::test_a")])
 async def test_none_of_the_others_begins_when_their_time_is_over(
     workspace_of: WorkspaceOf, run_in_shadow: RunInShadow, workspace: str, first: str

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from rolecall_analysis import Index
 from rolecall_server.craft.trial import evidence, new_failures
 from rolecall_server.review.evidence import Evidence, summarise_tests
 from rolecall_server.review.rendering import render_evidence
-from rolecall_server.sandbox import NotRun, TestRun
+from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
 from rolecall_server.settings import Settings
 from rolecall_server.team.request import Desk
 from rolecall_server.team.run import Repository, open_bench
-from rolecall_server.team.trials import Trials, red_and_green
+from rolecall_server.team.trials import Trials, order_for_change, red_and_green
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.stores import open_store
@@ -45,6 +46,7 @@ BROKEN = {
     "filters.py": "def upper(text): return text\ndef lower(text): return text.lower()\n",
 }
 
+BROKEN_LOWER = {"filters.py": SHOP.partition("#- filters.py\n")[2].partition("#-")[0].replace(".lower()", "")}
 UPPER_BROKEN = "def upper(text): return text\n" + SHOP.partition("text.upper()\n")[2].partition("#-")[0]
 
 
@@ -130,6 +132,27 @@ async def test_a_run_with_a_change_teaches_how_tests_end_and_not_what_they_run(t
         await trials.without_change((), whole=True)
         assert memory.fresh() == {*memory.recall().tests}
         assert memory.recall().tests["tests/test_by_name.py::test_upper"].ends == "pf"
+
+
+async def test_where_the_suite_is_known_to_take_too_long_tests_that_do_not_run_the_change_wait(tmp_path: Path) -> None:
+    async with trials_in(tmp_path, suite_seconds=30) as trials:
+        told: list[str] = []
+        desk = replace(trials.desk, report=lambda what, _: told.append(what))
+        assert desk.bench.memory is not None
+        await Trials(desk, ()).without_change((), whole=True)
+        assert order_for_change(desk, BROKEN_LOWER)[1] == frozenset(), "all of it fits"
+        tests = desk.bench.memory.recall().tests
+        slow = tuple(TestOutcome(test, "passed", 100.0) for test in tests)
+        desk.bench.memory.learn(TestRun("ran", outcomes=slow, collected=3, duration_s=300.0))
+        targets, later = order_for_change(desk, BROKEN_LOWER)
+        assert targets == ("tests/test_lower.py",)
+        assert later == {*tests} - {"tests/test_lower.py::test_lower"}
+        run = await Trials(desk, ()).of_change(BROKEN_LOWER)
+    assert isinstance(run, TestRun)
+    assert run.outcomes[0].test_id == "tests/test_lower.py::test_lower"
+    assert told[0] == "running the tests as they are"
+    took = "all of which took 300 s before"
+    assert told[1] == f"running the tests as they are, {took}: likeliest to fail first, as far as the time goes"
 
 
 REPAIRED = {

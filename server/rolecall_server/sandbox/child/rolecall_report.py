@@ -23,6 +23,7 @@ from rolecall_session import (
     tell,
     tell_report,
 )
+from rolecall_watch import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -127,6 +128,7 @@ class Suite:
 
     def __init__(self, wanted: dict[str, Any]) -> None:
         self._ranks = {path: rank for rank, path in enumerate(wanted["first"])}
+        self._later = frozenset(wanted["later"])
         self._first_s, self._rest_s = wanted["first_s"], wanted["rest_s"]
         self._is_alone = wanted["is_alone"]
         self._failing: set[str] = set()
@@ -144,7 +146,10 @@ class Suite:
         found = self._failing.union(map(_path_of, items))
         left_out = {path: self._why_left_out(path, config) for path in self._ranks if path not in found}
         tell("collected", tests=0 if self._is_alone else len(items), left_out=left_out)
-        items.sort(key=lambda item: self._ranks.get(_path_of(item), len(self._ranks)))
+        items.sort(key=lambda item: (not self._is_first(item), self._ranks.get(_path_of(item), len(self._ranks))))
+
+    def _is_first(self, item: pytest.Item) -> bool:
+        return _path_of(item) in self._ranks and name_of(item.nodeid) not in self._later
 
     def _why_left_out(self, path: str, config: pytest.Config) -> str:
         names, folders = config.getini("python_files"), config.getini("testpaths")
@@ -161,7 +166,7 @@ class Suite:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         """Pass over a test that would begin too late."""
-        limit_s = self._first_s if _path_of(item) in self._ranks else self._rest_s
+        limit_s = self._first_s if self._is_first(item) else self._rest_s
         return True if seconds() >= limit_s else None
 
 
