@@ -20,6 +20,12 @@ _CHARACTERS_OF_A_LONG_TOKEN = 16
 MAX_CALLS = 128
 """More tool calls in one reply are no question but a model that cannot stop."""
 
+_LONGEST_NAME = 500
+"""Of a tool, or of a call of one; it would be said again in each message that follows.
+
+Source: OpenAI's API takes names of tools up to 64 characters.
+"""
+
 
 class _Lenient(BaseModel):
     model_config = ConfigDict(from_attributes=True, frozen=True, hide_input_in_errors=True)
@@ -143,6 +149,8 @@ class Draft:
             self._calls.append(_CallDraft(piece.index))
             if len(self._calls) > MAX_CALLS:
                 raise ReplyMalformed(f"{self.source} asked for more than {MAX_CALLS} tools at once and was stopped.")
+        if max(len(function.name or ""), len(piece.id or "")) > _LONGEST_NAME:
+            raise ReplyMalformed(f"{self.source} asked for a tool by more than {_LONGEST_NAME} characters.")
         call = same[0] if same else self._calls[-1]
         call.id = call.id or piece.id or ""
         call.name = call.name or function.name or ""

@@ -174,6 +174,7 @@ FAULTS = [
     Fault(repeats("\n"), ReplyRepeats, "same over and over.*temperature"),
     Fault(repeats("the next line, and "), ReplyRepeats, "same over and over"),
     Fault(calls_tools(*[("read", "{}")] * 200), ReplyMalformed, "more than 128 tools"),
+    Fault(calls_tools(("x" * 100_000, "[" * 100_000)), ReplyMalformed, "a tool by more than 500 characters"),
     # in another encoding
     Fault(sends_bytes("data: caf\xe9\n\n".encode("latin-1")), ReplyMalformed, "cannot be read"),
     Fault(sends_bytes('{"choices": []}'.encode("utf-16"), "application/json"), ReplyMalformed, "cannot be read"),
