@@ -43,7 +43,7 @@ class _Machine:
 
 _NAMES = (
     "socket", "socketpair", "clone", "unshare", "setns", "ptrace", "process_vm_readv", "process_vm_writev",
-    "add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd",
+    "add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd", "syslog",
 )  # fmt: skip
 _EVERYWHERE = {
     "io_uring_setup": 425,
@@ -60,12 +60,12 @@ def _machine(audit: int, *numbers: int) -> _Machine:
 
 
 MACHINES = {
-    "x86_64": _machine(0xC000003E, 41, 53, 56, 272, 308, 101, 310, 311, 248, 249, 250, 321, 298, 323),
-    "aarch64": _machine(0xC00000B7, 198, 199, 220, 97, 268, 117, 270, 271, 217, 218, 219, 280, 241, 282),
+    "x86_64": _machine(0xC000003E, 41, 53, 56, 272, 308, 101, 310, 311, 248, 249, 250, 321, 298, 323, 103),
+    "aarch64": _machine(0xC00000B7, 198, 199, 220, 97, 268, 117, 270, 271, 217, 218, 219, 280, 241, 282, 116),
 }
 
 _REFUSED = {
-    **dict.fromkeys(("setns", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"), errno.EPERM),
+    **dict.fromkeys(("setns", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "syslog"), errno.EPERM),
     # A program that could do with them takes "this kernel has none" for an answer: glibc asks clone3 first.
     **dict.fromkeys(("add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd"), errno.ENOSYS),
     **dict.fromkeys(_EVERYWHERE.keys() - {"pidfd_getfd"}, errno.ENOSYS),

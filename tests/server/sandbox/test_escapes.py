@@ -76,6 +76,8 @@ class Scene:
     """The number of a shared memory segment that holds the secret."""
     key: int
     """The number of a key that holds the secret, in the session keyring."""
+    semaphore: int
+    """The number of a semaphore whose value is 7."""
 
     def facts(self) -> str:
         """As the attempt is told them."""
@@ -88,6 +90,7 @@ class Scene:
                 "abstract": self.abstract,
                 "memory": self.memory,
                 "key": self.key,
+                "semaphore": self.semaphore,
                 "calls": CALLS,
             }
         )
@@ -115,6 +118,16 @@ def outside_is_changed(scene: Scene) -> bool:
 
 def packages_are_changed(scene: Scene) -> bool:
     return list(scene.packages.iterdir()) != []
+
+
+def left_in(folder: str) -> Trace:
+    def is_left(scene: Scene) -> bool:
+        left = Path(folder, f"rolecall-left-{scene.victim.pid}")
+        found = left.exists()
+        left.unlink(missing_ok=True)
+        return found
+
+    return is_left
 
 
 def daemon_lives(scene: Scene) -> bool:
@@ -293,6 +306,111 @@ ATTEMPTS = {
 }
 
 ATTEMPTS |= {
+    "read the command line of another process": Attempt("""
+        for process in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                if facts["secret"].encode() in process.read_bytes().split(b"\\0"):
+                    escaped()
+            except OSError:
+                pass
+    """),
+    "read the home directory through another process": Attempt("""
+        for process in Path("/proc").glob("[0-9]*/root"):
+            try:
+                reads(f"{process}/{facts['home']}/secret")
+            except OSError:
+                pass
+    """),
+    "see the sockets of the machine": Attempt("""
+        if facts["abstract"] in Path("/proc/net/unix").read_text():
+            escaped()
+    """),
+    "see the ports of the machine": Attempt("""
+        if f":{facts['port']:04X} " in Path("/proc/net/tcp").read_text():
+            escaped()
+    """),
+    "read a semaphore": Attempt("""
+        if libc.semctl(facts["semaphore"], 0, 12) == 7:
+            escaped()
+    """),
+    "stop a process": Attempt("""
+        os.kill(facts["victim"], signal.SIGSTOP)
+        while Path(f"/proc/{facts['victim']}/stat").read_text().rpartition(")")[2].split()[0] != "T":
+            time.sleep(0.01)
+        os.kill(facts["victim"], signal.SIGCONT)
+        escaped()
+    """),
+    "slow a process down": Attempt("""
+        os.setpriority(os.PRIO_PROCESS, facts["victim"], 5)
+        escaped()
+    """),
+    "limit a process": Attempt("""
+        import resource
+        resource.prlimit(facts["victim"], resource.RLIMIT_NOFILE, (64, 64))
+        escaped()
+    """),
+    "bind a process to a core": Attempt("""
+        os.sched_setaffinity(facts["victim"], os.sched_getaffinity(0))
+        escaped()
+    """),
+    "read the memory of a child": Attempt("""
+        secret = ctypes.create_string_buffer(facts["secret"].encode())
+        child = os.fork()
+        if child == 0:
+            time.sleep(600)
+        class Part(ctypes.Structure):
+            _fields_ = [("base", ctypes.c_void_p), ("size", ctypes.c_size_t)]
+        seen = ctypes.create_string_buffer(len(secret))
+        mine, theirs = Part(ctypes.addressof(seen), len(secret)), Part(ctypes.addressof(secret), len(secret))
+        if libc.process_vm_readv(child, ctypes.byref(mine), 1, ctypes.byref(theirs), 1, 0) > 0:
+            escaped()
+        os.kill(child, signal.SIGKILL)
+    """),
+    "take a descriptor of another process": Attempt("""
+        child = os.fork()
+        if child == 0:
+            time.sleep(600)
+        if call("pidfd_getfd", os.pidfd_open(child), 1, 0) >= 0:
+            escaped()
+        os.kill(child, signal.SIGKILL)
+    """),
+    "ask for a key": Attempt("""
+        if call("request_key", b"user", b"rolecall-test", 0, 0) == facts["key"]:
+            escaped()
+    """),
+    "leave a file where all keep temporary files": Attempt(
+        "Path(f\"/tmp/rolecall-left-{facts['victim']}\").touch()", left_in("/tmp")
+    ),
+    "leave a file in shared memory": Attempt(
+        "Path(f\"/dev/shm/rolecall-left-{facts['victim']}\").touch()", left_in("/dev/shm")
+    ),
+    "leave a file where temporary files last": Attempt(
+        "Path(f\"/var/tmp/rolecall-left-{facts['victim']}\").touch()", left_in("/var/tmp")
+    ),
+    "remove the workspace": Attempt("import shutil; shutil.rmtree(facts['root'])", workspace_is_changed),
+    "put a link into the workspace": Attempt(
+        'os.symlink(facts["outside"] + "/secret", facts["root"] + "/link")', workspace_is_changed
+    ),
+    "give a file of the workspace a second name": Attempt(
+        'os.link(facts["root"] + "/a.py", facts["root"] + "/b.py")', workspace_is_changed
+    ),
+    "write to a file of the workspace by its memory": Attempt(
+        """
+        import mmap
+        with open(facts["root"] + "/a.py", "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+            memory[:1] = b"B"
+        """,
+        workspace_is_changed,
+    ),
+    "date a file of the workspace back": Attempt(
+        'os.utime(facts["root"] + "/a.py", (0, 0))', lambda scene: (scene.root / "a.py").stat().st_mtime == 0
+    ),
+    "let all write to a file of the workspace": Attempt(
+        'os.chmod(facts["root"] + "/a.py", 0o777)', lambda scene: (scene.root / "a.py").stat().st_mode & 0o777 == 0o777
+    ),
+}
+
+ATTEMPTS |= {
     "read a key of the session": Attempt("""
         buffer = ctypes.create_string_buffer(99)
         if call("keyctl", 11, facts["key"], buffer, 99) > 0 and buffer.value.decode() == facts["secret"]:
@@ -350,7 +468,7 @@ ATTEMPTS |= {
             escaped()
     """),
 }
-"""What is not the network's, the disk's or a process's: system calls, which a filter refuses."""
+"""System calls of which a filter refuses all, or some."""
 
 if os.uname().machine == "x86_64":
     ATTEMPTS["call the kernel as a program of 32 bits does"] = Attempt("""
@@ -390,6 +508,48 @@ ROOTS_ATTEMPTS = {
         path.unlink()
         escaped()
     """),
+    "read what the kernel says": Attempt("""
+        if libc.klogctl(3, ctypes.create_string_buffer(4096), 4096) > 0:
+            escaped()
+    """),
+    "read what the kernel says from its device": Attempt("""
+        os.read(os.open("/dev/kmsg", os.O_RDONLY | os.O_NONBLOCK), 8192)
+        escaped()
+    """),
+    "mount a disk": Attempt("""
+        os.mkdir("mounted")
+        if libc.mount(b"none", b"mounted", b"tmpfs", 0, None) == 0:
+            libc.umount(b"mounted")
+            escaped()
+    """),
+    "make another folder the root": Attempt("""
+        os.chroot(".")
+        escaped()
+    """),
+    "name the machine": Attempt("""
+        socket.sethostname(socket.gethostname())
+        escaped()
+    """),
+    "make a raw socket": Attempt("""
+        socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close()
+        escaped()
+    """),
+    "listen to all packets": Attempt("""
+        socket.socket(socket.AF_PACKET, socket.SOCK_RAW).close()
+        escaped()
+    """),
+    "become another user": Attempt("""
+        os.setuid(65534)
+        escaped()
+    """),
+    "open a file by its number": Attempt("""
+        class Handle(ctypes.Structure):
+            _fields_ = [("size", ctypes.c_uint), ("kind", ctypes.c_int), ("data", ctypes.c_ubyte * 128)]
+        handle, mount = Handle(size=128), ctypes.c_int()
+        libc.name_to_handle_at(-100, b".", ctypes.byref(handle), ctypes.byref(mount), 0)
+        if libc.open_by_handle_at(os.open(".", os.O_RDONLY), ctypes.byref(handle), 0) >= 0:
+            escaped()
+    """),
     "make a device": Attempt("""
         os.mknod("disk", 0o60600, os.makedev(7, 0))
         escaped()
@@ -421,15 +581,19 @@ def scene(root: Path, tmp_path: Path) -> Iterator[Scene]:
     ctypes.memmove(address, SECRET.encode() + b"\0", len(SECRET) + 1)
     libc.syscall(CALLS["keyctl"], 1, None)
     key = libc.syscall(CALLS["add_key"], b"user", b"rolecall-test", SECRET.encode(), len(SECRET), -3)
-    victim = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"], env={"KEY": SECRET})
+    told = [sys.executable, "-c", "import time; time.sleep(600)", SECRET]
+    victim = subprocess.Popen(told, env={"KEY": SECRET})
+    semaphore = libc.semget(0, 1, 0o1600)
+    libc.semctl(semaphore, 0, 16, 7)
     with Services(root.parent / "service") as services:
         try:
-            yield Scene(root, home, outside, packages, victim, services.port, services.abstract, memory, key)
+            yield Scene(root, home, outside, packages, victim, services.port, services.abstract, memory, key, semaphore)
         finally:
             victim.kill()
             victim.wait()
             libc.shmctl(memory, 0, None)
             libc.syscall(CALLS["keyctl"], 21, key)
+            libc.semctl(semaphore, 0, 0)
             shutil.rmtree(home)
 
 

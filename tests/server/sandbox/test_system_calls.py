@@ -24,7 +24,7 @@ NAMESPACES = {
 }
 FAMILIES = {"unix": 1, "inet": 2, "inet6": 10, "netlink": 16}
 REFUSED = {
-    **dict.fromkeys(("setns", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd"), errno.EPERM),
+    **dict.fromkeys(("setns", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "syslog"), errno.EPERM),
     **dict.fromkeys(("add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd"), errno.ENOSYS),
     **dict.fromkeys(("io_uring_setup", "io_uring_enter", "io_uring_register", "clone3"), errno.ENOSYS),
 }
