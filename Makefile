@@ -15,7 +15,7 @@ export UV_PYTHON_DOWNLOADS := never
 export UV
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: demo test test-fast test-e2e test-pythons test-odd check format bench vsix clean system
+.PHONY: demo test attack test-fast test-e2e test-pythons test-odd check format bench vsix clean system
 
 demo: .venv/ready $(LIBRARY)
 	@$(RUN) rolecall demo --library $(LIBRARY) $(ARGS)
@@ -24,7 +24,11 @@ test: test-fast test-e2e
 
 test-fast: .venv/ready system
 	@scripts/check_client.sh
-	$(PYTEST) tests/analysis tests/server $(ARGS)
+	$(PYTEST) tests/analysis tests/server tests/attack $(ARGS)
+
+# Every attack on every way of confinement, for a night; `make test` has a short form. ARGS=--randomly-seed=1234 repeats a run.
+attack: .venv/ready system
+	ROLECALL_ATTACKS=long $(PYTEST) tests/attack $(ARGS)
 
 test-e2e: .venv/ready $(LIBRARY) $(TEAM_LIBRARIES)/ready system
 	-@scripts/install_code_server.sh >/dev/null

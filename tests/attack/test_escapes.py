@@ -33,6 +33,7 @@ from rolecall_server.sandbox.process import ProcessEnd
 from rolecall_server.sandbox.run_folder import clean_environment, run_folder, run_in_shadow
 from rolecall_server.sandbox.system_calls import MACHINES
 from rolecall_server.workspace import Workspace
+from support.attacks import pairs
 from support.patience import PATIENCE_S
 
 MIB = 2**20
@@ -691,8 +692,7 @@ def test_without_walls_the_attempt_succeeds(name: str, scene: Scene, tmp_path: P
     assert "escaped" in ended.stdout or attempt.trace(scene), ended.stderr
 
 
-@pytest.mark.parametrize("kind", WALLS)
-@pytest.mark.parametrize("name", ATTEMPTS)
+@pytest.mark.parametrize(("name", "kind"), pairs([*ATTEMPTS], [*WALLS]))
 async def test_behind_walls_it_fails(name: str, kind: str, scene: Scene) -> None:
     attempt = ATTEMPTS[name]
     end = await run_behind(small(WALLS[kind], scene), attempt, scene)
