@@ -14,6 +14,7 @@ from support.chat_server import ChatServer
 from support.editor import Editor, capabilities, editing, until
 from support.edits import block
 from support.patience import PATIENCE_S
+from support.terminal import in_terminal
 from support.workspaces import FILES, GOOD_TESTS, contents, environment, write_workspace
 
 MODULES = [
@@ -160,6 +161,19 @@ def test_once_confirmed_it_is_started_behind_walls_alone(root: Path, marker: Pat
         assert not marker.exists(), marker.read_text()
         rolecall(root, chat.base_url, "doctor", "--set", "tests.confinement=off")
     assert marker.exists(), "the trap is armed: without walls it springs"
+
+
+@pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("n\n", 1), ("\n", 1)])
+def test_a_terminal_asks_before_that_python_is_started(root: Path, marker: Path, typed: str, status: int) -> None:
+    trust = [sys.executable, "-I", "-m", "rolecall_server", "trust"]
+    with in_terminal(trust, root, environ_in(root), columns=200) as terminal:
+        asked = terminal.wait_for("Use it, and remember that? [y,n,?]")
+        assert "Fingerprint: " in asked
+        terminal.type(typed)
+        assert terminal.wait_for_end() == status
+    confirmed = "Nothing to confirm" in rolecall(root, "", "trust").stdout
+    assert confirmed is (status == 0)
+    assert not marker.exists(), marker.read_text()
 
 
 @pytest.mark.parametrize("answer", ["Use it", "Do not use it", "the editor has asked"])
