@@ -185,6 +185,25 @@ async def test_a_requirement_says_what_serves_it_wherever_it_is_named(root: Path
             ]
 
 
+async def test_what_a_docstring_says_is_no_link_no_image_and_no_html(root: Path) -> None:
+    text = (
+        (root / "shop/price.py")
+        .read_text()
+        .replace(
+            "The sum of the prices.", "See ![x](https://example.org/x.png) and <img src=y> \\[z](https://example.org)."
+        )
+    )
+    (root / "shop/price.py").write_text(text)
+    async with desk(root) as at:
+        place = at.at("design", "shop/price.py::total` (")
+        answer = await at.editor.client.text_document_hover_async(types.HoverParams(**place))
+        assert answer is not None
+        assert isinstance(answer.contents, types.MarkupContent)
+        assert answer.contents.value.partition("```\n\n")[2] == (
+            "See ![x\\](https://example.org/x.png) and \\<img src=y> \\\\[z\\](https://example.org)."
+        )
+
+
 async def test_code_that_a_document_names_says_what_it_is(root: Path) -> None:
     async with desk(root) as at:
 

@@ -152,22 +152,33 @@ def served(store: Store, trace: Trace) -> Iterator[str]:
 
 
 def _explain_id(run: OpenRun, mention: Mention) -> Sequence[str]:
-    known = explain(mention.name, run.linked)
+    known = tuple(map(_without_links, explain(mention.name, run.linked)))
     found = entry_of(run.pages, mention.name, run.page)
     if known or found is None:
         return known
     page, entry = found
-    return (page.lines[entry.line].lstrip("# "),)
+    return (_without_links(page.lines[entry.line].lstrip("# ")),)
+
+
+def _without_links(text: str) -> str:
+    """Return Markdown that others wrote so that nothing in it is a link, an image or HTML: an editor fetches images."""
+    return re.sub(r"\](?=[(\[:])|<(?=[A-Za-z/!?])", r"\\\g<0>", text.replace("\\", "\\\\"))
+
+
+def _fenced(code: str) -> str:
+    """Return *code* in a fence that nothing within it ends."""
+    fence = "`" * max([3, *(len(run) + 1 for run in re.findall("`+", code))])
+    return f"{fence}python\n{code}\n{fence}"
 
 
 def _explain_code(view: View, run: OpenRun, name: str) -> Sequence[str]:
     definition = definition_of(view.snapshot, name)
     if definition is not None:
         summary = definition.docstring.partition("\n\n")[0]
-        return (f"```python\n{definition.signature}\n```", *([summary] if summary else []))
+        return (_fenced(definition.signature), *([_without_links(summary)] if summary else []))
     if any(name in declared_new(page.document.content) for page in run.pages):
         return (f"`{name}` is to be added.",)
-    return tuple(str(each) for each in dangling_in(view, run) if each.reference == name)
+    return tuple(_without_links(str(each)) for each in dangling_in(view, run) if each.reference == name)
 
 
 def dangling_in(view: View, run: OpenRun) -> tuple[Dangling, ...]:
