@@ -173,7 +173,8 @@ class TestSettings(_Group):
     suite_seconds: float = _setting(
         60.0,
         "After how many seconds of a run no test begins that does not reach the change: those that do come first, and "
-        "where all others fit as well, the whole suite runs. 0: only tests that reach the change.",
+        "where all others fit as well, the whole suite runs. Where it is known to take longer, tests that were seen "
+        "not to run the change count as others. 0: only tests that reach the change.",
         ge=0,
     )
     worth_seconds: float = _setting(

@@ -14,7 +14,11 @@ from urllib.parse import quote
 
 import pytest
 
+from rolecall_analysis import Index
+from rolecall_server.craft.history import Memory
+from rolecall_server.sandbox import TestOutcome, TestRun
 from support.patience import PATIENCE_S
+from support.stores import open_store
 from support.terminal import in_terminal
 from support.workspaces import environment, write_workspace
 
@@ -49,6 +53,24 @@ def test_imports_are_told_as_json_and_nothing_else_is(root: Path) -> None:
     imports = json.loads(ended.stdout)
     assert imports["shop.cart"] == ["shop.price"]
     assert imports["shop.price"] == []
+
+
+def test_a_test_that_was_seen_to_run_what_changed_is_told_first_with_that_reason(root: Path) -> None:
+    by_name = "def test_by_name(): assert __import__('sh' + 'op').cart.checkout([]) == 0\n"
+    (root / "tests" / "test_by_name.py").write_text(by_name)
+    index = Index(root.resolve())
+    index.scan()
+    store = open_store(root.parent / "home" / "data" / "rolecall" / "rolecall.db")
+    test = "tests/test_by_name.py::test_by_name"
+    ran = frozenset({("tests/test_by_name.py", 1), ("shop/cart.py", 4)})
+    outcomes = (TestOutcome(test, "passed"),)
+    Memory(store, root.resolve(), index.snapshot()).learn(TestRun("ran", outcomes=outcomes, functions={test: ran}))
+    index.close()
+    told = json.loads(rolecall(root, "graph", "tests", ".", "--of", "shop/cart.py::checkout", "--json").stdout)
+    assert (told[0]["path"], told[0]["tests"]) == ("tests/test_by_name.py", [test])
+    assert told[0]["reason"] == "test_by_name ran checkout when last seen"
+    shown = rolecall(root, "graph", "tests", ".", "--of", "shop/cart.py::checkout").stdout
+    assert "test_by_name ran checkout when last seen" in shown
 
 
 def test_the_tests_to_run_for_a_change_are_told_best_first_with_the_reason_for_each(root: Path) -> None:
