@@ -8,11 +8,10 @@ from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from rolecall_server.sandbox.confinement import Command
 from rolecall_server.sandbox.interpreter import Capabilities, Interpreter, probe
 from rolecall_server.sandbox.mutants import Mutant, mutants_of
 from rolecall_server.sandbox.pytest_command import (
-    python_environment,
+    mutation_command,
     request_report,
     steering_flags,
 )
@@ -22,7 +21,6 @@ from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_sha
 from rolecall_server.sandbox.shadow import Shadow
 from rolecall_server.sandbox.told import GARBLED, read_record
 
-_DRIVER = "rolecall_mutation"
 _PASSED, _FAILED, _USAGE_ERROR = 0, 1, 4
 _BEFORE, _AFTER = -1, -2
 """The numbers of the trials of the text as it was."""
@@ -165,8 +163,7 @@ async def _run_driver(
         stop = () if plan.by_test else ("--maxfail=1",)
         arguments = [*_ASIDE, *stop, f"--rootdir={shadow.root}", f"--basetemp={folder.temporary / 'pytest'}", *flags]
         request_report(shadow, folder, capabilities, [], more={"arguments": arguments, **plan.request(timeout_s)})
-        environment = python_environment(shadow, capabilities, folder)
-        command = Command((str(capabilities.program), "-m", _DRIVER), environment)
+        command = mutation_command(shadow, capabilities, folder)
         readable = capabilities.places.shown
         try:
             end = await run_in_shadow(shadow, folder, command, readable, timeout_s=timeout_s)

@@ -14,18 +14,8 @@ from rolecall_server.sandbox.interpreter import Capabilities
 from rolecall_server.sandbox.run_folder import RunFolder, clean_environment
 from rolecall_server.sandbox.shadow import Shadow
 
-_START = (
-    "import gc, os, sys; sys.path[0] = os.getcwd(); gc.disable(); import pytest, rolecall_report; gc.enable(); "
-    "sys.exit(pytest.main(sys.argv[1:], [rolecall_report]))"
-)
-"""``python -m pytest -p rolecall_report``, which would look for the plugin in all installed packages first.
-
-Nothing of what is imported is garbage, and looking for some takes a tenth of the time.
-"""
-_START_UNITTEST = (
-    "import os, sys; sys.path[0] = os.getcwd(); import rolecall_unittest; "
-    "sys.exit(rolecall_unittest.main(sys.argv[1:]))"
-)
+_START = "import sys; sys.path[0] = sys.argv.pop(1); import rolecall_start; sys.exit(rolecall_start.main())"
+"""``python -m pytest -p rolecall_report``, without the workspace on the path while both are imported."""
 
 
 def request_report(
@@ -66,18 +56,27 @@ def pytest_command(shadow: Shadow, capabilities: Capabilities, folder: RunFolder
         "--maxfail=0",
         "--continue-on-collection-errors",
     )
-    return Command(
-        (str(capabilities.program), "-c", _START, *fixed, *arguments),
-        python_environment(shadow, capabilities, folder),
-    )
+    return _started("pytest", shadow, capabilities, folder, [*fixed, *arguments])
 
 
 def unittest_command(shadow: Shadow, capabilities: Capabilities, folder: RunFolder, targets: Sequence[str]) -> Command:
     """unittest on the files or node ids *targets*, told to report to *folder*; without any, on all it would find."""
-    return Command(
-        (str(capabilities.program), "-c", _START_UNITTEST, *targets),
-        python_environment(shadow, capabilities, folder),
-    )
+    return _started("unittest", shadow, capabilities, folder, targets)
+
+
+def mutation_command(shadow: Shadow, capabilities: Capabilities, folder: RunFolder) -> Command:
+    """Return what tries the mutants that are asked for in *folder*."""
+    return _started("mutation", shadow, capabilities, folder, ())
+
+
+def _started(
+    framework: str, shadow: Shadow, capabilities: Capabilities, folder: RunFolder, arguments: Sequence[str]
+) -> Command:
+    environment = python_environment(shadow, capabilities, folder)
+    del environment["PYTHONPATH"]
+    places = [*_import_roots(shadow, capabilities), folder.lent]
+    environment["ROLECALL_PATH"] = os.pathsep.join(map(str, places))
+    return Command((str(capabilities.program), "-c", _START, str(folder.plugin), framework, *arguments), environment)
 
 
 def steering_flags(capabilities: Capabilities) -> list[str]:

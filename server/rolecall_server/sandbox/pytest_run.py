@@ -192,10 +192,10 @@ def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> tuple[Comm
         readable += [folder.lent, lend_coverage(folder)]
     start = pytest_command if task.framework == "pytest" else unittest_command
     command = start(task.shadow, task.capabilities, folder, [*flags, *task.targets])
+    more: dict[str, str] = {"ROLECALL_MEASURES": "yes"} if task.measure else {}
     if task.order_seed is not None:
-        hashes = {"PYTHONHASHSEED": str(task.order_seed % 2**32)}
-        command = replace(command, environment={**command.environment, **hashes})
-    return command, readable
+        more["PYTHONHASHSEED"] = str(task.order_seed % 2**32)
+    return replace(command, environment={**command.environment, **more}), readable
 
 
 def _needs_coverage(task: _Task) -> bool:

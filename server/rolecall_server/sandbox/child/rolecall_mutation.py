@@ -26,8 +26,8 @@ _here = Path(__file__).resolve().parent
 _failed = Path(tempfile.gettempdir(), "rolecall-failed.jsonl")
 
 
-def main() -> None:
-    """Try all mutants of the request."""
+def main() -> int:
+    """Try all mutants of the request; return the exit code."""
     request = json.loads((_here / "request.json").read_text("utf-8"))
     target = Path(request["copy"], request["path"])
     _forget_modules_in(request["copy"])
@@ -47,6 +47,7 @@ def main() -> None:
             facts = {"kind": "trial", "number": trial["number"], "code": code, "failed": failed}
             report.write(json.dumps({**facts, "duration_s": duration_s}) + "\n")
             report.flush()
+    return 0
 
 
 def _forget_modules_in(folder: str) -> None:
@@ -95,7 +96,3 @@ def _run(arguments: Sequence[str], timeout_s: float) -> int | None:
 def _end_group(group: int) -> None:
     with suppress(OSError):
         os.killpg(group, signal.SIGKILL)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
