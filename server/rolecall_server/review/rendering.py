@@ -164,7 +164,7 @@ def render_evidence(evidence: Evidence) -> list[str]:
         lines.append(f"Repaired {evidence.repairs} time{'s' if evidence.repairs != 1 else ''} after a failing check.")
     lines += render_worth(evidence)
     lines += evidence.notes
-    where = f" Tests ran in: {evidence.confinement}." if evidence.confinement else ""
+    where = f" Tests ran in: {evidence.confinement}; results as the tests report." if evidence.confinement else ""
     return [*lines, f"Written {f'by {evidence.model}' if evidence.model else 'without a model'}.{where}"]
 
 

@@ -29,7 +29,14 @@ SETTING = "rolecall.tests.interpreter"
 _PROBE_DEADLINE_S = 30.0
 _ANSWER = "rolecall-probe:"
 _CHILD = Path(__file__).with_name("child")
-_REPORTING = ("rolecall_start", "rolecall_session", "rolecall_watch", "rolecall_report", "rolecall_unittest", "rolecall_mutation")
+_REPORTING = (
+    "rolecall_start",
+    "rolecall_session",
+    "rolecall_watch",
+    "rolecall_report",
+    "rolecall_unittest",
+    "rolecall_mutation",
+)
 """The modules that are handed to a run."""
 _ON_WINDOWS = sys.platform == "win32"
 _IN_ENVIRONMENT = ("Scripts/python.exe", "python.exe") if _ON_WINDOWS else ("bin/python", "bin/python3")

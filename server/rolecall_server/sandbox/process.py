@@ -7,6 +7,7 @@ import contextlib
 import os
 import secrets
 import signal
+import socket
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -17,6 +18,7 @@ from typing import Literal
 import psutil
 
 from rolecall_server.sandbox.completion import complete
+from rolecall_server.sandbox.hearing import CHANNEL, Hearing, listen
 
 Limit = Literal["memory", "processes", "disk"]
 
@@ -108,12 +110,14 @@ async def run_process(
     timeout_s: float,
     output_bytes: int = _OUTPUT_BYTES,
     supervision: Supervision | None = None,
+    hearing: Hearing | None = None,
 ) -> ProcessEnd:
     """The end of the command *arguments*, whose first is an absolute path, started without a shell.
 
     It sees *environment*, a marker, and nothing else of ours; its standard input is empty. When this returns,
     also by cancellation, everything it started has been killed, daemons in sessions of their own included. On
-    POSIX systems the same happens when the server dies.
+    POSIX systems the same happens when the server dies. There it is given a descriptor to tell things over that are
+    noted by *hearing*.
 
     Raises:
         OSError: it cannot be started: *cwd* is gone, or the machine is out of processes.
@@ -122,15 +126,16 @@ async def run_process(
     marker = secrets.token_hex(16)
     prefix = _supervisor(supervision or Supervision())
     marked = {**environment, RUN_MARKER: marker}
-    transport, watcher = await _start([*prefix, *arguments], cwd, marked, output_bytes)
     in_time = True
-    try:
-        async with asyncio.timeout(timeout_s):
-            await watcher.exited.wait()
-    except TimeoutError:
-        in_time = False
-    finally:
-        await complete(_end(transport, watcher, marker))
+    async with listen(hearing) if hearing and os.name == "posix" else contextlib.nullcontext() as channel:
+        transport, watcher = await _start([*prefix, *arguments], cwd, marked, output_bytes, channel)
+        try:
+            async with asyncio.timeout(timeout_s):
+                await watcher.exited.wait()
+        except TimeoutError:
+            in_time = False
+        finally:
+            await complete(_end(transport, watcher, marker))
     return_code = transport.get_returncode()
     return ProcessEnd(
         exit_code=_shell_code(return_code) if in_time else None,
@@ -148,18 +153,27 @@ def _supervisor(supervision: Supervision) -> list[str]:
 
 
 async def _start(
-    arguments: Sequence[str], cwd: Path, environment: Mapping[str, str], output_bytes: int
+    arguments: Sequence[str],
+    cwd: Path,
+    environment: Mapping[str, str],
+    output_bytes: int,
+    channel: socket.socket | None,
 ) -> tuple[asyncio.SubprocessTransport, _Watcher]:
-    return await asyncio.get_running_loop().subprocess_exec(
+    told_over = {CHANNEL: str(channel.fileno())} if channel else {}
+    started = await asyncio.get_running_loop().subprocess_exec(
         lambda: _Watcher(output_bytes),
         *arguments,
         stdin=asyncio.subprocess.PIPE if os.name == "posix" else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
         cwd=cwd,
-        env=environment,
+        env={**environment, **told_over},
         start_new_session=True,
+        pass_fds=(channel.fileno(),) if channel else (),
     )
+    if channel is not None:
+        channel.close()
+    return started
 
 
 class _Watcher(asyncio.SubprocessProtocol):

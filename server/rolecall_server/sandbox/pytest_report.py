@@ -16,9 +16,6 @@ from rolecall_server.sandbox.run_folder import RunFolder
 from rolecall_server.sandbox.shadow import Shadow
 from rolecall_server.sandbox.told import GARBLED, read_number, read_record
 
-MAX_REPORT_BYTES = 100_000_000
-"""More than any honest suite tells; what comes after is not read."""
-
 _TEXTS = ("test", "when", "outcome", "message", "detail", "path", "reason")
 _WORST_LAST: tuple[Outcome, ...] = ("passed", "skipped", "xfailed", "xpassed", "error", "failed")
 _ADDRESS = re.compile(r"\bat 0x[0-9a-fA-F]+")
@@ -62,6 +59,12 @@ class Report:
     faults: tuple[Fault, ...] = ()
     functions: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=dict[str, "frozenset[tuple[str, int]]"])
     """The functions that tests ran, where that was asked; each a path and its first line."""
+    chosen: frozenset[str] = frozenset()
+    """The tests that were to be run."""
+    has_gaps: bool = False
+    """Whether something that was told is missing."""
+    is_broken: bool = False
+    """Whether a plug-in failed at the end, after the last test: pytest passes that on, and Python ends with 1."""
 
     @property
     def says_nothing(self) -> bool:
@@ -69,8 +72,8 @@ class Report:
         return self.exit_code is None and not self.outcomes and not self.running
 
 
-def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
-    """The report at *location*, its texts made *neutral*; what a crash or a test has garbled is passed over."""
+def read_report(told: Iterable[bytes | None], neutral: Callable[[str], str]) -> Report:
+    """Return what the lines of *told* report, their texts made *neutral*; ``None`` among them is a gap."""
     phases: list[TestOutcome] = []
     coverage: dict[str, FileCoverage] = {}
     unmeasured: list[str] = []
@@ -81,7 +84,10 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
     ran = _Functions()
     running = ""
     exit_code: int | None = None
-    for record in _records(location):
+    chosen: frozenset[str] = frozenset()
+    is_broken = False
+    lines = [*told]
+    for record in _records(lines):
         with suppress(*GARBLED):
             match record["kind"]:
                 case "start":
@@ -98,12 +104,15 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
                 case "collected":
                     collected = int(record["tests"])
                     uncollected.update((path, neutral(why)) for path, why in dict(record["left_out"]).items())
+                case "chosen":
+                    chosen = frozenset(map(neutral, record["tests"]))
                 case "fault":
                     faults.append(_fault(record, neutral))
                 case "ran":
                     ran.add(str(record["test"]), record)
                 case "end":
                     exit_code, running = int(record["exit_code"]), ""
+                    is_broken = bool(record.get("is_broken"))
                 case _:
                     pass
     return Report(
@@ -117,7 +126,15 @@ def read_report(location: Path, neutral: Callable[[str], str]) -> Report:
         uncollected,
         tuple(faults),
         ran.by_test(),
+        chosen,
+        None in lines,
+        is_broken,
     )
+
+
+def _records(lines: Iterable[bytes | None]) -> Iterator[dict[str, Any]]:
+    found = (read_record(line, *_TEXTS) for line in lines if line is not None)
+    return (record for record in found if record is not None)
 
 
 class _Functions:
@@ -177,17 +194,6 @@ def _absolute(climb: str, shadow: Shadow) -> str:
     location = Path(os.path.normpath(shadow.root / climb))
     # Not `Path.exists`, which raises where a name is longer than any file's.
     return str(location) if os.path.exists(location) or location.is_relative_to(shadow.scratch) else climb  # noqa: PTH110
-
-
-def _records(location: Path) -> Iterator[dict[str, Any]]:
-    try:
-        with location.open("rb") as stream:
-            told = stream.read(MAX_REPORT_BYTES)
-    except OSError:
-        return
-    for line in told.split(b"\n"):
-        if (record := read_record(line, *_TEXTS)) is not None:
-            yield record
 
 
 def _merge(phases: Iterable[TestOutcome]) -> tuple[TestOutcome, ...]:

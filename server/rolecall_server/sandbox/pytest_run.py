@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rolecall_server.sandbox.confinement import Command
+from rolecall_server.sandbox.hearing import Hearing, heard
 from rolecall_server.sandbox.interpreter import SETTING, Capabilities, Interpreter, probe
 from rolecall_server.sandbox.process import ProcessEnd
 from rolecall_server.sandbox.pytest_command import (
@@ -38,6 +39,9 @@ _PART_FOR_TESTS = 0.9
 """Of the time a run has; what is left is for the last test, and for what the tests leave behind."""
 _MOST_FAULTS = 8
 """So many times pytest is started anew without what kept it from beginning."""
+_NOT_FLUSHED = 120
+"""Python's own exit code where the tests closed its output. Source: Python's documentation of `sys.exit`."""
+_FIRST_SIGNAL = 128
 _INTERRUPTED, _INTERNAL_ERROR, _USAGE_ERROR, _NO_TESTS = 2, 3, 4, 5
 
 
@@ -167,9 +171,11 @@ async def _run_once(task: _Task, flags: Sequence[str], without: Without) -> tupl
                 more=wanted,
             )
             command, readable = _command(task, [*steering, *without.arguments], folder)
-            end = await run_in_shadow(task.shadow, folder, command, readable, timeout_s=task.timeout_s)
+            hearing = Hearing(folder.noted)
+            timeout_s = task.timeout_s
+            end = await run_in_shadow(task.shadow, folder, command, readable, timeout_s=timeout_s, hearing=hearing)
             neutral = path_neutraliser(task.shadow, folder)
-            report = await asyncio.to_thread(read_report, folder.report, neutral)
+            report = await asyncio.to_thread(read_report, heard(hearing), neutral)
     except OSError as error:
         return _not_run(task, f"{task.framework} cannot be started in the shadow: {error.strerror}."), ()
     return _judge(task, replace(end, output=neutral(end.output)), report), report.faults
@@ -247,11 +253,28 @@ def _status_of_session(task: _Task, end: ProcessEnd, report: Report) -> tuple[Ru
         return ("ran", "") if report.outcomes else ("not run", _usage_error(end))
     if report.exit_code is None or code in (_INTERRUPTED, _INTERNAL_ERROR):
         return "crashed", _crash(task, end, report)
+    if contradiction := _contradiction(task, end, report):
+        return "crashed", f"What the tests reported is not to be relied on: {contradiction}."
     if not report.outcomes:
         why = "; ".join(f"{path}: {why}" for path, why in report.uncollected.items())
         said = f"The repository's own tests do not take in {why}." if why else f"{task.framework} found no tests there."
         return "no tests", said
     return "ran", ""
+
+
+def _contradiction(task: _Task, end: ProcessEnd, report: Report) -> str:
+    """Return what of *report* does not agree with itself, or with how the process ended; empty where all does."""
+    failed = [outcome for outcome in report.outcomes if outcome.outcome in ("failed", "error")]
+    if report.has_gaps:
+        return "parts of their report are missing"
+    seen = (1,) if report.is_broken else (report.exit_code, _NOT_FLUSHED)
+    if end.exit_code not in seen and (end.exit_code or 0) < _FIRST_SIGNAL:
+        return f"they told of exit code {report.exit_code}, and their process ended with {end.exit_code}"
+    if report.exit_code == 1 and not failed:
+        return f"{task.framework} ended with exit code 1, as it does when tests fail, and no test is told of as failing"
+    if report.exit_code == 0 and (untold := report.chosen - {outcome.test_id for outcome in report.outcomes}):
+        return f"{min(untold)} was collected, and nothing is told of it" if task.suite is None else ""
+    return ""
 
 
 def _no_pytest(interpreter: Interpreter) -> NotRun:

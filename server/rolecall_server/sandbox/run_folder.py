@@ -13,6 +13,7 @@ from pathlib import Path
 
 from rolecall_server.sandbox.completion import complete
 from rolecall_server.sandbox.confinement import Command, Room
+from rolecall_server.sandbox.hearing import Hearing
 from rolecall_server.sandbox.process import ProcessEnd, run_process
 from rolecall_server.sandbox.shadow import Shadow
 from rolecall_server.sandbox.trees import remove_tree
@@ -54,6 +55,11 @@ class RunFolder:
         return self.path / "lent"
 
     @property
+    def noted(self) -> Path:
+        """What was told about the run over a descriptor; behind walls there is no such file."""
+        return self.path / "noted.jsonl"
+
+    @property
     def report(self) -> Path:
         """What was told about the run from within."""
         return self.plugin / "report.jsonl"
@@ -93,11 +99,17 @@ def clean_environment(folder: RunFolder, programs: Sequence[Path]) -> dict[str, 
 
 
 async def run_in_shadow(
-    shadow: Shadow, folder: RunFolder, command: Command, readable: Sequence[Path], *, timeout_s: float
+    shadow: Shadow,
+    folder: RunFolder,
+    command: Command,
+    readable: Sequence[Path],
+    *,
+    timeout_s: float,
+    hearing: Hearing | None = None,
 ) -> ProcessEnd:
     """The end of *command*, started at the root of *shadow* and confined as the shadow says.
 
-    *readable* are the places outside the workspace that it has to read.
+    *readable* are the places outside the workspace that it has to read; *hearing* notes what it tells.
 
     Raises:
         OSError: it cannot be started.
@@ -111,4 +123,5 @@ async def run_in_shadow(
         environment=confined.environment,
         timeout_s=timeout_s,
         supervision=confined.supervision,
+        hearing=hearing,
     )

@@ -52,6 +52,9 @@ class Reporter:
         if not report.passed and report.nodeid not in self._told:
             self._tell_outcome(report, "collect")
 
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        tell("chosen", tests=[item.nodeid for item in session.items])
+
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         tell("start", test=nodeid)
 
@@ -213,9 +216,9 @@ class Watch:
 
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
-        yield
+        result = yield
         self._session.finish()
-        tell("end", exit_code=int(session.exitstatus))
+        tell("end", exit_code=int(session.exitstatus), is_broken=result.excinfo is not None)
 
 
 def pytest_addoption(parser: pytest.Parser, pluginmanager: pytest.PytestPluginManager) -> None:

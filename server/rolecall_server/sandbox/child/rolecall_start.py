@@ -18,7 +18,14 @@ if TYPE_CHECKING:
 
     Run = Callable[[list[str], list[str]], int]
 
-_OURS = ("rolecall_start", "rolecall_session", "rolecall_report", "rolecall_unittest", "rolecall_mutation")
+_OURS = (
+    "rolecall_start",
+    "rolecall_session",
+    "rolecall_watch",
+    "rolecall_report",
+    "rolecall_unittest",
+    "rolecall_mutation",
+)
 _KEPT = (*_OURS, "pytest", "_pytest", "pluggy", "coverage")
 
 

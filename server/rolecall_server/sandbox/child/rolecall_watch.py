@@ -6,9 +6,11 @@ processes run is not seen. A test of several parameters is one test.
 """
 
 # pyright: basic, reportMissingImports=false
+# ruff: noqa: PTH119 -- texts, because code names its file so
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from itertools import islice
@@ -22,8 +24,8 @@ _MOST = 2_000_000
 """Functions of tests, all tests together, that are told at most."""
 _COSTLY_PART = 0.25
 """Of the time that a suite has: for so long it is watched where that makes it slower, and the rest the next time."""
-_FREE_TOOL = 4
-"""A number that Python gives to no kind of tool."""
+_FREE_TOOL, _LINES_TOOL = 4, 3
+"""Numbers that Python gives to no kind of tool."""
 
 
 class Watch:
@@ -129,6 +131,53 @@ class _Profiling:
         codes = [entry.code for entry in self._profiler.getstats() if hasattr(entry.code, "co_filename")]
         self._profiler.clear()
         return codes
+
+
+class LineCount:
+    """Counts the lines of some files that run, beside coverage and by other means: tests can tell coverage anything.
+
+    From Python 3.12 on; before, only one tool at a time is told of lines.
+    """
+
+    def __init__(self, files: Iterable[str]) -> None:
+        self._seen: dict[str, set[int]] = {os.path.realpath(file): set() for file in files}
+        self._counts = False
+
+    def start(self) -> None:
+        """Begin to count, where that can be done and nobody else does."""
+        if sys.version_info >= (3, 12) and self._seen:
+            try:
+                self._watch(getattr(sys, "monitoring"))  # noqa: B009 -- not there in the versions before
+                self._counts = True
+            except Exception:  # noqa: BLE001 -- another tool has taken the number
+                self._counts = False
+
+    def unseen(self, file: str, lines: Iterable[int]) -> list[int]:
+        """Return which of *lines* of *file* nobody saw run; none where nothing was counted."""
+        return [line for line in lines if line not in self._seen[os.path.realpath(file)]] if self._counts else []
+
+    def _watch(self, monitoring: Any) -> None:
+        events, seen = monitoring.events, self._seen
+        names = {os.path.basename(file) for file in seen}
+        by_name: dict[str, set[int] | None] = {}
+
+        def begins(code: CodeType, offset: int) -> object:
+            name = code.co_filename
+            if name not in by_name:
+                by_name[name] = seen.get(os.path.realpath(name)) if name.rpartition(os.sep)[2] in names else None
+            if by_name[name] is not None:
+                monitoring.set_local_events(_LINES_TOOL, code, events.LINE)
+            return monitoring.DISABLE
+
+        def reaches(code: CodeType, line: int) -> object:
+            if (lines := by_name[code.co_filename]) is not None:
+                lines.add(line)
+            return monitoring.DISABLE
+
+        monitoring.use_tool_id(_LINES_TOOL, "rolecall lines")
+        monitoring.register_callback(_LINES_TOOL, events.PY_START, begins)
+        monitoring.register_callback(_LINES_TOOL, events.LINE, reaches)
+        monitoring.set_events(_LINES_TOOL, events.PY_START)
 
 
 def _events() -> _Monitoring | _Profiling | None:

@@ -9,9 +9,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from rolecall_server.sandbox.confinement import Command
+from rolecall_server.sandbox.hearing import MAX_REPORT_BYTES
 from rolecall_server.sandbox.interpreter import Interpreter
 from rolecall_server.sandbox.process import ProcessEnd
-from rolecall_server.sandbox.pytest_report import MAX_REPORT_BYTES, path_neutraliser
+from rolecall_server.sandbox.pytest_report import path_neutraliser
 from rolecall_server.sandbox.pytest_run import TOO_MUCH, run_tests
 from rolecall_server.sandbox.results import NotRun, RunStatus, Suite, TestOutcome, TestRun
 from rolecall_server.sandbox.run_folder import RunFolder, clean_environment, run_folder, run_in_shadow
