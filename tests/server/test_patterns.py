@@ -79,7 +79,7 @@ def test_a_reply_of_nothing_but_markers_is_read_in_proportion_to_its_length(firs
 
 def steps_of(piece: str, times: int) -> int:
     """How many lines of code run while a reply is read that says the same many times over."""
-    reply = piece * (30 * times)
+    reply = piece * (12 * times)
     n_steps = 0
 
     def count(*_: object) -> object:

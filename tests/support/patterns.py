@@ -20,7 +20,7 @@ _PACKAGES = (_REPOSITORY / "server" / "rolecall_server", _REPOSITORY / "analysis
 _FLAGS_AT = {"compile": 1, "sub": 4, "subn": 4, "split": 3}
 """Which argument of a function of `re` has the flags, where that is not the third."""
 _FUNCTIONS = frozenset({"compile", "search", "match", "fullmatch", "sub", "subn", "findall", "finditer", "split"})
-_MOST_TEXTS = 100
+_MOST_TEXTS = 60
 _BLANK = ["a", " ", "\n", "0", "_", "-", "/", ".", "A", "(", "`", "a ", "a\n", " \n"]
 
 
