@@ -123,20 +123,27 @@ def test_a_test_that_asks_for_what_nobody_wanted_is_corrected_by_who_wrote_it(ro
     assert "== 150" in (root / "tests/test_tax.py").read_text()
 
 
-def test_requirements_that_contradict_each_other_end_in_a_proposal_that_says_what_fails(root: Path) -> None:
+def test_requirements_that_contradict_each_other_end_in_a_proposal_that_offers_what_fails_by_itself(root: Path) -> None:
     tests = shop_speeches()["QA Engineer"]
     assert isinstance(tests, str)
     other = "COVERS: tests/test_tax.py::test_tax_is_taken_off R2 (basic): 50\n\n"
     more = block("tests/test_tax.py", "", "def test_tax_is_taken_off():\n    assert total([100], tax=0.5) == 50\n")
     ended, asked = rolecall(
         root,
-        ["run", BRIEF, "--roles", EVERYBODY],
+        ["run", BRIEF, "--roles", EVERYBODY, "--yes"],
         QA_Engineer=f"{other}{tests}\n{more}",
         Engineer_repair="Finding: R1 wants 150 where R2 wants 50.",
         QA_Engineer_repair="Finding: both tests say what a requirement says.",
     )
     assert ended.returncode == 0, ended.stderr
-    assert "3 passed, 1 failed" in ended.stdout
+    assert "3 passed, 0 failed" in ended.stdout
+    why = "R2: AssertionError: assert 150.0 == 50"
+    assert f"Finding: tests/test_tax.py, line 1, test_tax_is_taken_off: {why}" in ended.stdout
+    assert f"+@pytest.mark.xfail(strict=True, reason={why!r})" in ended.stdout
+    assert "which fails as it is marked to: off until accepted by itself" in ended.stdout
+    written = (root / "tests/test_tax.py").read_text()
+    assert "test_tax_is_taken_off" not in written, "what takes all hunks does not take it"
+    assert "== 150" in written
     assert "Finding: R1 wants 150 where R2 wants 50." in ended.stdout
     assert asked.count("Engineer repair") + asked.count("QA Engineer repair") <= 6
 

@@ -113,6 +113,12 @@ async def integrate(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
     )
 
 
+async def checked_anew(desk: Desk, edits: Edits, repairs: int) -> Evidence:
+    """Return what was checked of *edits* as they are, which took so many *repairs*."""
+    whole = await _tried(desk, edits)
+    return await red_and_green(desk, _evidence(desk, whole, repairs), edits.files)
+
+
 async def answer_review(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
     """The change after its review: each finding fixed, or declined with a reason; one round.
 

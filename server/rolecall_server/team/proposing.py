@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from rolecall_server.errors import HunkStale, NoUsableEdit
-from rolecall_server.review.changes import changes_of
+from rolecall_server.review.changes import changes_of, without_needs_of_off
 from rolecall_server.review.dependents import link_hunks
 from rolecall_server.review.evidence import Evidence
 from rolecall_server.review.proposal import FileChange, Hunk, HunkState, Proposal
@@ -27,6 +27,7 @@ from rolecall_server.team.rejections import decided_by_developer
 from rolecall_server.team.room import Room
 from rolecall_server.team.steps import Step
 from rolecall_server.team.telling import document_in
+from rolecall_server.team.unmet import without_unmet
 from rolecall_server.workspace import Workspace, file_exists
 
 
@@ -52,9 +53,10 @@ async def propose(step: Step, room: Room, pool: Pool) -> tuple[Draft, ...]:
         )
     plan = step.message(Kind.TEST_PLAN)
     agenda = agenda_of(pool)
-    changes = await asyncio.to_thread(changes_of, repository.workspace, edits.files, edits.renames)
-    linked = await asyncio.to_thread(link_hunks, changes, repository.snapshot)
     tests = _requirements_of_tests(content_of(plan, TestPlan)) if plan else {}
+    edits, off = await without_unmet(room.desk(step, pool), edits, _test_files(pool, step.sprint), tests)
+    changes = await asyncio.to_thread(changes_of, repository.workspace, edits.files, edits.renames, off)
+    linked = without_needs_of_off(await asyncio.to_thread(link_hunks, changes, repository.snapshot))
     files = tuple(_serving(change, edits, agenda, tests) for change in linked)
     title = _title(pool, agenda)
     shown = edits.evidence or Evidence(ran=False, reason="Nothing was run.")

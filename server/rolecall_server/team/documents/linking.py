@@ -100,6 +100,7 @@ def linked(documents: Iterable[Document], proposals: Sequence[Reviewed]) -> Link
     """Return *documents* of a run with what became of its *proposals*."""
     runs = [one.proposal.evidence for one in proposals if one.proposal.evidence.ran]
     failing = {failure.test_id.partition("[")[0] for failure in runs[-1].failures} if runs else set[str]()
+    failing |= {defect.test for defect in runs[-1].defects if defect.offered} if runs else set[str]()
     return Linked(tuple(documents), served_by(proposals), frozenset(failing), bool(runs) and runs[-1].is_tested)
 
 
