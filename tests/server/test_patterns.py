@@ -16,8 +16,10 @@ SHORT, LONG = 250, 2_000
 TOO_MUCH_GROWTH = 24
 UNNOTICED_S = 0.002
 """What takes less for the long text is not looked at further."""
-ENDLESS_S = 0.05
-"""More than any text of 40 characters may take."""
+FEW = (16, 20, 24, 40, 400)
+"""Characters: what grows faster still is found out before it takes for ever."""
+ENDLESS_S = 0.03
+"""More than any text of so few characters may take."""
 BOUNDED = {
     "review/protected.py": "names of files, of at most 1,000 characters",
     "runners/javascript.py": "names of files, of at most 1,000 characters",
@@ -30,8 +32,9 @@ def growths(found: Found) -> list[str]:
     """What the pattern takes too long for."""
     slow: list[str] = []
     for before, piece in slow_texts(found):
-        if seconds(found, before, piece, 40) > ENDLESS_S < seconds(found, before, piece, 40, times=3):
-            return [f"{before!r} and 40 characters of {piece!r}"]
+        for n in FEW:
+            if seconds(found, before, piece, n) > ENDLESS_S < seconds(found, before, piece, n, times=3):
+                return [f"{before!r} and {n} characters of {piece!r}"]
         if seconds(found, before, piece, LONG) > UNNOTICED_S:
             few, many = (seconds(found, before, piece, n, times=3) for n in (SHORT, LONG))
             if many > max(TOO_MUCH_GROWTH * few, UNNOTICED_S):
