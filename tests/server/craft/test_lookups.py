@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -77,7 +77,13 @@ class Rehearsed(Bench):
     ran: list[list[str]] = field(default_factory=list)
 
     async def run(
-        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str], *, whole: bool = False
+        self,
+        files: Mapping[str, str | None],
+        targets: Sequence[str],
+        measure: Sequence[str],
+        *,
+        whole: bool = False,
+        later: Collection[str] = (),
     ) -> TestRun | NotRun:
         assert not files
         self.ran.append(list(targets))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -85,7 +86,7 @@ def plant(site: Path, home: Path) -> tuple[str, ...]:
 
 
 async def test_no_file_of_an_environment_opens_a_folder_of_the_home_directory(
-    root: Path, home: Path, site: Path, run_in_shadow: Callable[..., object], confinement: Confinement
+    root: Path, home: Path, site: Path, run_in_shadow: Callable[..., Any], confinement: Confinement
 ) -> None:
     names = plant(site, home)
     (root / "test_leak.py").write_text(LEAK.format(home=str(home), names=names))
@@ -121,7 +122,7 @@ def test_each_folder_that_is_left_out_is_named_with_what_names_it(root: Path, ho
 
 @pytest.mark.parametrize("way", ["a line of a .pth file", "an import hook"])
 async def test_a_project_beside_the_workspace_that_is_installed_to_be_edited_can_be_imported(
-    root: Path, home: Path, site: Path, run_in_shadow: Callable[..., object], way: str
+    root: Path, home: Path, site: Path, run_in_shadow: Callable[..., Any], way: str
 ) -> None:
     sibling = home / "work" / "sibling"
     (sibling / "src" / "sibling").mkdir(parents=True)

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import get_ident
@@ -78,7 +78,13 @@ class Rehearsed(Bench):
     """A bench whose runs all end as `RAN` did."""
 
     async def run(
-        self, files: Mapping[str, str | None], targets: Sequence[str], measure: Sequence[str], *, whole: bool = False
+        self,
+        files: Mapping[str, str | None],
+        targets: Sequence[str],
+        measure: Sequence[str],
+        *,
+        whole: bool = False,
+        later: Collection[str] = (),
     ) -> TestRun | NotRun:
         return RAN
 
