@@ -139,7 +139,7 @@ def test_without_a_terminal_nothing_is_written_and_it_says_so(root: Path) -> Non
     assert ended.returncode == 0, ended.stderr
     assert contents(root) == before
     assert "Nothing was written.\nUndecided: h1, h2, h3, h4." in ended.stdout
-    assert "no terminal to ask in; --yes accepts everything" in ended.stdout
+    assert "no terminal to ask in; --yes accepts sources, tests and documentation." in ended.stdout
 
 
 def test_a_brief_is_implemented_in_a_file(root: Path) -> None:
@@ -397,13 +397,14 @@ def test_each_hunk_is_shown_before_it_is_asked_about(root: Path) -> None:
         assert f"  {TEST_FILE}: h1, h2, h3, h4\n" in first
         assert "\n    h2 test_total_adds (+4)\n" in first, "each test is a line"
         assert "4 passed, 0 failed" in first
-        assert "+from shop.price import discount, total" in first
-        assert "(1/4) h1 changes line 1 in tests/test_price.py (-1 +3). Accept it?" in first
-        assert "+def test_total_adds" not in first
+        assert "+def test_total_adds" in first
+        assert "(2/4) h2 adds test_total_adds to tests/test_price.py (4 lines). Accept it?" in first
+        assert "+def test_discount_takes_a_tenth" not in first
         terminal.type("y\n")
         second = terminal.wait_for(",?] ")
-        assert "+def test_total_adds" in second
-        assert "(2/4) h2 adds test_total_adds to tests/test_price.py (4 lines). Accept it?" in second
+        assert "+from shop.price import discount, total" in second, "an import is shown with what uses it"
+        assert "+def test_discount_takes_a_tenth" in second
+        assert "(3/4) h3 adds test_discount_takes_a_tenth to tests/test_price.py (4 lines), with h1" in second
         terminal.type("q\n")
         assert terminal.wait_for_end() == 0
         assert "\x1b[32m+import pytest\x1b[0m" in terminal.raw.decode(), "additions are green"
@@ -564,8 +565,13 @@ def test_what_is_no_answer_is_explained_and_asked_again(root: Path) -> None:
 
 
 def test_a_hunk_that_needs_a_rejected_one_says_so(root: Path) -> None:
-    _, shown = answer(root, ["n\n", "n\n", "n\n", "q\n"], "tests", "shop/price.py")
-    assert "(5 lines); it needs h1, which you rejected. Accept it?" in shown
+    reply = (
+        block("shop/cart.py", "def checkout(cart):\n", "def fee():\n    return 1\n\n\ndef checkout(cart):\n")
+        + "\n"
+        + block("shop/cart.py", "    return total(cart)\n", "    return total(cart) + fee()\n")
+    )
+    _, shown = answer(root, ["n\n", "q\n"], "implement", "a fee", "--in", "shop/cart.py", script=reply)
+    assert "(2/2) h2 changes checkout in shop/cart.py (-1 +1); it needs h1, which you rejected. Accept it?" in shown
 
 
 def test_a_hunk_brings_what_it_needs_and_says_so(root: Path) -> None:
