@@ -283,6 +283,20 @@ async def test_lines_are_read_of_what_git_would_read_and_no_private_file_alone(
     assert said in await ask(sources, "read_lines", path=path)
 
 
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("README.md", "There is no file README.md. There is: README."),
+        ("docs/INDEX.rst", "There is no file docs/INDEX.rst. There is: docs/index.md."),
+        ("absent/nowhere.py", "There is no file absent/nowhere.py."),
+    ],
+)
+async def test_a_file_that_is_not_there_is_said_with_those_of_its_name(tmp_path: Path, path: str, said: str) -> None:
+    sources = sources_at(tmp_path, PROJECT)
+    (tmp_path / "readme.env").write_text("PASSWORD=1\n")  # which no model is told of
+    assert (await ask(sources, "read_lines", path=path)).startswith(said)
+
+
 async def test_files_are_listed_by_folder_and_by_pattern(tmp_path: Path) -> None:
     sources = sources_at(tmp_path, PROJECT)
     assert (await ask(sources, "list_files")).splitlines() == [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import posixpath
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -14,7 +16,7 @@ from rolecall_server.context import View
 from rolecall_server.context.items import check_shown
 from rolecall_server.craft.trial import Bench
 from rolecall_server.errors import FileRefused, NotFound
-from rolecall_server.workspace import Workspace, read_text_file, split_lines
+from rolecall_server.workspace import Workspace, file_exists, read_text_file, split_lines
 
 MAX_ANSWER_TOKENS = 2_000
 """Of one answer: about 150 lines of code, after which a narrower question is worth more than more lines."""
@@ -63,7 +65,7 @@ def shown_lines(sources: Sources, path: str) -> list[str]:
 
     Raises:
         FileRefused: it cannot be read, lies outside, is ignored by git or kept from models.
-        NotFound: it is gone with the edits that were made so far.
+        NotFound: there is no such file, or it is gone with the edits that were made so far.
     """
     plain = posixpath.normpath(path)
     if sources.draft.get(plain, "") is None:
@@ -73,8 +75,24 @@ def shown_lines(sources: Sources, path: str) -> list[str]:
         raise FileRefused(
             f"Git ignores {plain}, or tools installed it: models are shown what git would read.", "Go on."
         )
+    if not file_exists(sources.view.workspace, plain):
+        like = ", ".join(_named_alike(sources, plain)[:_MAX_NAMED])
+        raise NotFound(f"There is no file {plain}.{f' There is: {like}.' if like else ''}", "Ask for another file.")
     text = read_text_file(sources.view.workspace, plain).text
     return [line.rstrip("\r\n") for line in split_lines(text)]
+
+
+def _named_alike(sources: Sources, path: str) -> list[str]:
+    """Return the files beside *path* with its name and another ending, and those of its whole name elsewhere."""
+    folder, name = posixpath.split(path)
+    stem = posixpath.splitext(name)[0].casefold()
+    workspace, beside = sources.view.workspace, list[str]()
+    with suppress(OSError), os.scandir(workspace.root / folder) as entries:
+        names = sorted(entry.name for entry in entries if entry.is_file())
+        beside = [posixpath.join(folder, one) for one in names if posixpath.splitext(one)[0].casefold() == stem]
+    elsewhere = [one for one in sources.view.snapshot.files if posixpath.basename(one) == name]
+    found = dict.fromkeys((*beside, *elsewhere))
+    return [one for one in found if may_be_shown(sources, one) and git_would_read(workspace, one)]
 
 
 def git_would_read(workspace: Workspace, path: str) -> bool:
