@@ -250,7 +250,7 @@ def test_with_yes_nothing_is_written_where_no_test_ran_unless_that_is_said(root:
     unrun = ("tests", "shop/price.py", "--set", "tests.run=false", "--yes")
     ended = rolecall(root, GOOD_TESTS, *unrun)
     assert ended.returncode == NOT_WRITTEN, ended.stderr
-    assert f"Not written, because no test ran with it: {TEST_FILE}." in ended.stdout
+    assert f"Not written, because no test of it ran: {TEST_FILE}." in ended.stdout
     assert "or add --untested." in ended.stdout
     assert "Undecided: h1, h2, h3, h4." in ended.stdout
     assert (root / TEST_FILE).read_text() == FILES[TEST_FILE]

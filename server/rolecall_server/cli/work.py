@@ -224,7 +224,7 @@ def write_without_asking(
 def say_held_back(paths: Sequence[str]) -> str:
     """Return what kept the files *paths* from being written, and what to do."""
     return (
-        f"Not written, because no test ran with it: {', '.join(paths)}. What kept the tests from running stands first "
+        f"Not written, because no test of it ran: {', '.join(paths)}. What kept the tests from running stands first "
         "above; mend that and run the command again, or add --untested."
     )
 
