@@ -21,12 +21,12 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from rolecall_server.cli.disk import write_accepted
-from rolecall_server.review.anchor import locate
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import FileChange, Proposal
-from rolecall_server.review.shelf import load_proposal, save_proposal
+from rolecall_server.cli.files.disk import write_accepted
+from rolecall_server.review.proposals.anchor import locate
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import FileChange, Proposal
+from rolecall_server.review.proposals.proposal_store import load_proposal, save_proposal
 from rolecall_server.store import open_store
 from rolecall_server.workspace import TextFile, Workspace
 

@@ -17,11 +17,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from rolecall_analysis import Index, definitions_in, is_test_path
-from rolecall_server.context import Focus, View, pack, render
+from rolecall_server.context import Focus, PackSource, pack, render
 from rolecall_server.model import NO_WISHES, ChatMessage, Reply, Wishes, estimate_tokens
 from rolecall_server.settings import ModelSettings
 from rolecall_server.store import open_store
-from rolecall_server.team.calls import StoredCalls
+from rolecall_server.team.model_calls.budgeted import StoredCalls
 from rolecall_server.workspace import Workspace
 
 ROUNDS = 9
@@ -47,7 +47,7 @@ def main() -> None:
     root = Path(sys.argv[1]).resolve()
     index = Index(root)
     index.scan()
-    view = View(Workspace(root), index.snapshot(), estimate_tokens)
+    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
     path = sys.argv[2] if len(sys.argv) > 2 else _longest(view)
     shown = render(pack(view, Focus(path), BUDGET_TOKENS))
     print(f"{path} in {root.name}; {estimate_tokens(shown):,} tokens are shown")
@@ -68,7 +68,7 @@ def main() -> None:
         print(f"{what:<28} {1000 * took_s:7.1f} ms, {took_s / CALL_S:5.1%} of a call of {CALL_S:g} s")
 
 
-def _longest(view: View) -> str:
+def _longest(view: PackSource) -> str:
     room = ModelSettings(context_tokens=BUDGET_TOKENS).context_tokens * 0.6
     fitting = [
         (tokens, path)

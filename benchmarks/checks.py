@@ -18,11 +18,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rolecall_analysis import Index, facts_of
-from rolecall_server.review.checks import check_changes
-from rolecall_server.review.dependents import link_hunks
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import FileChange
-from rolecall_server.review.touched import touched_by
+from rolecall_server.review.checks.graph_checks import check_changes
+from rolecall_server.review.checks.hunk_needs import link_hunks
+from rolecall_server.review.checks.touched import touched_by
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import FileChange
 from rolecall_server.workspace import TextFile
 
 N_FILES = 50

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from tree_sitter import Parser
 
+from rolecall_analysis.facts.packed import mentioned_names, unpack
 from rolecall_analysis.grammar import PYTHON
-from rolecall_analysis.packed import mentioned_names, unpack
-from rolecall_analysis.python import Memory, read_facts, read_packed
+from rolecall_analysis.python import FunctionCache, read_facts, read_packed
 from rolecall_analysis.syntax import parse, reparse
 from rolecall_analysis.text import decode
 
@@ -69,7 +69,7 @@ def measure_keystrokes(text: str) -> None:
     """Type into *text* in places drawn by lot; print the ratio to a bare parse of the whole."""
     chance = random.Random(0)
     parser = Parser(PYTHON)
-    syntax, memory = parse(text), Memory()
+    syntax, memory = parse(text), FunctionCache()
     read_facts("m.py", syntax, memory)
     ratios: list[float] = []
     for _ in range(KEYSTROKES):

@@ -29,7 +29,7 @@ import tree_sitter_python
 from tree_sitter import Language, Parser
 
 from rolecall_analysis import Index, Workers, callers
-from rolecall_analysis.reading import SETTLED_NS
+from rolecall_analysis.indexing.file_reading import SETTLED_NS
 
 PARSER = Parser(Language(tree_sitter_python.language()))
 N_EDITS = 60

@@ -21,7 +21,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from rolecall_server.review.hunks import file_change
+from rolecall_server.review.proposals.hunks import file_change
 from rolecall_server.workspace import TextFile
 
 PROMISED = 1.5

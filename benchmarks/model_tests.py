@@ -34,26 +34,29 @@ from rich.console import Console
 from rich.table import Table
 
 from rolecall_analysis import Index
-from rolecall_server.cli.deciding import carry_out_decisions
+from rolecall_server.cli.deciding.deciding import carry_out_decisions
 from rolecall_server.cli.screen import wide_screen
 from rolecall_server.errors import RolecallError
 from rolecall_server.model import (
     NO_WISHES,
     ChatMessage,
+    Chosen,
     ModelClient,
     Relay,
     Reply,
     Wishes,
-    choose_model,
     estimate_tokens,
+    named_model,
 )
 from rolecall_server.review.acceptance import with_needs
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.shelf import load_proposal
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.proposal_store import load_proposal
 from rolecall_server.settings import read_settings
 from rolecall_server.store import open_store
-from rolecall_server.team.request import RoleName, RunRequest
-from rolecall_server.team.run import Repository, carry_out
+from rolecall_server.team.engine.scheduler import carry_out_run
+from rolecall_server.team.plan.planning import begin_run
+from rolecall_server.team.request import Repository, RoleName, RunRequest
+from rolecall_server.team.room import Developer
 from rolecall_server.workspace import Workspace
 
 PATIENT = {"model": {"timeoutSeconds": 3600}}
@@ -104,7 +107,7 @@ class Written:
 
 @dataclass(frozen=True)
 class Results:
-    """How tests ended."""
+    """The end of some tests."""
 
     passed: tuple[str, ...]
     failed: tuple[str, ...]
@@ -149,7 +152,7 @@ def print_worth(scratch: Path, environment: Path, root: Path, modules: Sequence[
 
 
 def print_findings(scratch: Path, environment: Path, bugs: Sequence[dict[str, str]]) -> None:
-    """What becomes of each planted bug."""
+    """Return what became of each planted bug."""
     table = Table("bug", "reported", "as", "asserted as correct", "tests", "tokens")
     n_reported = n_asserted = 0
     for number, bug in enumerate(bugs):
@@ -202,21 +205,23 @@ def copied(root: Path, target: Path) -> Path:
 
 
 async def write_ours(root: Path, path: str, environment: Path) -> Written:
-    """What the QA Engineer proposes for *path*, accepted."""
+    """Return what the QA Engineer proposes for *path*, accepted."""
     data = root.parent / f"{root.name}-data"
     data.mkdir()
     environ = {**os.environ, "VIRTUAL_ENV": str(environment), "XDG_DATA_HOME": str(data)}
     settings, _ = read_settings(PATIENT, environ)
-    model = Counted(choose_model(settings.model, environ))
+    model = Counted(named_model(settings.model, environ).client)
     store, workspace = open_store(data / "rolecall.sqlite"), Workspace(root)
     index = Index(root)
     index.scan()
-    run_id = store.add_run(root, RoleName.QA_ENGINEER, path, "")
+    run_id = begin_run(store, root, RunRequest(RoleName.QA_ENGINEER, path))
     try:
         repository = Repository(workspace, index.snapshot(), store, settings, environ)
-        request = RunRequest(RoleName.QA_ENGINEER, path)
-        finished = await carry_out(run_id, request, repository, model, lambda message, fraction: None)
-        reviewed = load_proposal(store, finished.proposal.id)
+        chosen, silent = Chosen(model, "the benchmark names it"), Developer(lambda message, fraction: None)
+        ended = await carry_out_run(run_id, repository, chosen, silent)
+        if ended.error is not None and not ended.proposal_id:
+            raise ended.error
+        reviewed = load_proposal(store, ended.proposal_id)
         wanted = with_needs(reviewed.proposal, reviewed.states, reviewed.offered)
         tests = carry_out_decisions(store, workspace, reviewed, wanted, {})
         return Written(root, tests, model.tokens, model.n_calls, reviewed.proposal.evidence)
@@ -229,9 +234,9 @@ async def write_ours(root: Path, path: str, environment: Path) -> Written:
 
 
 async def write_plain(root: Path, path: str, environment: Path) -> Written:
-    """What the same model writes when it is asked for tests of the file, once."""
+    """Return what the same model writes when it is asked once for tests of the file."""
     settings, _ = read_settings(PATIENT, os.environ)
-    model = Counted(choose_model(settings.model, os.environ))
+    model = Counted(named_model(settings.model, os.environ).client)
     text = (root / path).read_text("utf-8")
     module = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     try:
@@ -246,7 +251,7 @@ async def write_plain(root: Path, path: str, environment: Path) -> Written:
 
 
 def run_tests(environment: Path, root: Path, tests: Sequence[str]) -> Results:
-    """How *tests* end."""
+    """Run *tests*, and return how they ended."""
     if not tests:
         return Results((), ())
     report = root.parent / f"{root.name}.xml"
@@ -266,7 +271,7 @@ def run_tests(environment: Path, root: Path, tests: Sequence[str]) -> Results:
 
 
 def cosmic_ray(environment: Path, root: Path, path: str, tests: Sequence[str], failing: Sequence[str]) -> str:
-    """How many of cosmic-ray's mutants *tests* kill, those of them that fail anyhow left aside."""
+    """Return how many of cosmic-ray's mutants *tests* kill; tests that fail anyhow are left aside."""
     if not tests or any("::" not in test for test in failing):
         return "0"
     program = [environment / "bin" / "python", Path(__file__).with_name("forked_mutants.py")]
@@ -276,7 +281,7 @@ def cosmic_ray(environment: Path, root: Path, path: str, tests: Sequence[str], f
 
 
 def _run(command: Sequence[str | Path], root: Path) -> str:
-    """What *command* prints, with the sources of *root* to import."""
+    """Run *command* with the sources of *root* to import, and return what it prints."""
     paths = os.pathsep.join([str(root / "src"), str(root)])
     variables = {"PATH": os.environ["PATH"], "PYTHONPATH": paths, "PYTHONDONTWRITEBYTECODE": "1"}
     ended = subprocess.run(command, cwd=root, env=variables, capture_output=True, text=True, check=False)

@@ -22,7 +22,7 @@ from typing import Any
 
 from rolecall_analysis import Index, Snapshot, definitions_in
 from rolecall_analysis.retrieval import Corpus
-from rolecall_server.context import Focus, View, pack
+from rolecall_server.context import Focus, PackSource, pack
 from rolecall_server.model import estimate_tokens
 from rolecall_server.workspace import Workspace, split_lines
 
@@ -75,7 +75,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _cases(arguments: argparse.Namespace) -> Iterator[tuple[Any, Path, View, Callable[[], list[str]]]]:
+def _cases(arguments: argparse.Namespace) -> Iterator[tuple[Any, Path, PackSource, Callable[[], list[str]]]]:
     """Each query with its folder, a view of it, and the files as BM25 ranks them."""
     repos, baselines, written = (import_module(name) for name in ("repos", "retrieval_baselines", "retrieval_queries"))
 
@@ -92,7 +92,7 @@ def _cases(arguments: argparse.Namespace) -> Iterator[tuple[Any, Path, View, Cal
             for query in mine[:: arguments.every]:
                 checkout.move_to(query.parent)
                 index.scan()
-                view = View(Workspace(checkout.directory), index.snapshot(), estimate_tokens, corpus)
+                view = PackSource(Workspace(checkout.directory), index.snapshot(), estimate_tokens, corpus)
                 blobs = {path: blob for path, blob in source.blobs(query.parent).items() if table[name].is_source(path)}
                 case = baselines.RankingCase(
                     {"message": query.message, "mode": "msg"}, baselines.Snapshot(checkout, blobs, memory)
@@ -110,7 +110,7 @@ def _places(snapshot: Snapshot, functions: list[str]) -> list[tuple[str, int, in
     return found
 
 
-def _packed(view: View, message: str) -> Shown:
+def _packed(view: PackSource, message: str) -> Shown:
     shown: dict[str, list[tuple[int, int]]] = {}
     for item in pack(view, Focus("", brief=message), BUDGET_TOKENS).items:
         if item.zoom in ("file", "body"):

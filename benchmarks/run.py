@@ -1,4 +1,4 @@
-"""What proposals and the server's start cost, each as a ratio to an anchor measured in the same run.
+"""What proposals cost, each as a ratio to an anchor measured in the same run.
 
 Anchor and engine take turns, and the median of the rounds' ratios is printed: the machine may be busy, the ratio
 hardly cares. Python's own standard library is the repository under test, because every machine has it.
@@ -9,8 +9,6 @@ from __future__ import annotations
 import difflib
 import shutil
 import statistics
-import subprocess
-import sys
 import sysconfig
 import tempfile
 import time
@@ -20,8 +18,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from rolecall_server.review.anchor import locate
-from rolecall_server.review.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.anchor import locate
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
 from rolecall_server.workspace import TextFile
 
 ROUNDS = 5
@@ -51,7 +49,6 @@ def _measures(root: Path) -> list[tuple[str, str, Work, Work]]:
     change = number_hunks([file_change("a.py", TextFile("a.py", text), proposed)])[0]
     typed = "# typed\n" + text
     lines, proposed_lines = text.splitlines(True), proposed.splitlines(True)
-    bare = [sys.executable, "-I", "-c", "pass"]
     return [
         (
             "a proposal's hunks",
@@ -64,12 +61,6 @@ def _measures(root: Path) -> list[tuple[str, str, Work, Work]]:
             "difflib.unified_diff",
             lambda: list(difflib.unified_diff(lines, proposed_lines)),
             lambda: locate(change, (), typed),
-        ),
-        (
-            "starting the server's process",
-            "python -I -c pass",
-            lambda: subprocess.run(bare, check=True),
-            lambda: subprocess.run([sys.executable, "-I", "-c", "import rolecall_server.lsp.stdio"], check=True),
         ),
     ]
 

@@ -25,8 +25,8 @@ from rich.console import Console
 from rich.table import Table
 
 from rolecall_server.sandbox import Interpreter, Shadow, choose_confinement, run_tests, shadow_workspace
-from rolecall_server.sandbox.confinement import Command, Confinement, Unconfined
 from rolecall_server.sandbox.run_folder import clean_environment, run_folder, run_in_shadow
+from rolecall_server.sandbox.walls.confinement import Command, Confinement, Unconfined
 from rolecall_server.workspace import Workspace
 
 ROUNDS = 25

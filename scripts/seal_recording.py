@@ -13,7 +13,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from rolecall_server.model.recording import read_recording, write_sealed
+from rolecall_server.model.recordings.recording import read_recording, write_sealed
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
 

@@ -7,23 +7,77 @@ that, and nothing could be shown about either.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from support.prepared import PreparedPopen
 from support.stores import close_stores
 
-settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
-"""Whether something is right does not depend on what else the machine is doing; speed is measured by benchmarks."""
+settings.register_profile("chance", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", settings.get_profile("chance"), derandomize=True)
+settings.load_profile("chance" if os.environ.get("ROLECALL_CHANCE") else "same")
+"""Nothing depends on what else the machine is doing; speed is measured by benchmarks. A change is judged by the same
+examples each time; new ones are looked for by `make test-odd` and `make attack`, where there is time to mend them."""
 
 
 TOGETHER = ("tests/e2e/vscode/", "tests/server/lsp/capabilities/")
 """Tests of such a folder run one after the other in one process: they share what takes long to make."""
+
+
+LONGEST = (
+    "tests/e2e/test_demo.py",
+    "tests/e2e/test_killed_team.py",
+    "tests/e2e/test_recorded_team.py",
+    "tests/server/review/test_any_session.py",
+    "tests/server/team/documents/test_markdown.py",
+)
+"""Tests that take half a minute begin first."""
+
+
+FORKED = ("tests/e2e/", "tests/server/")
+"""Tests in whose processes `rolecall` need not start anew; an attack is on what a user would have."""
+
+
+AT_LENGTH = (
+    "tests/analysis/languages/test_any_source.py",
+    "tests/analysis/test_ignored.py",
+    "tests/analysis/test_workers.py",
+    "tests/attack/",
+    "tests/server/cli/test_foreign_text.py",
+    "tests/server/cli/test_interrupts.py",
+    "tests/server/cli/test_leftovers.py",
+    "tests/server/craft/probing/",
+    "tests/server/craft/test_lookups_that_run.py",
+    "tests/server/craft/test_promises.py",
+    "tests/server/lsp/capabilities/",
+    "tests/server/model/test_fault_matrix.py",
+    "tests/server/model/test_faults.py",
+    "tests/server/review/test_any_session.py",
+    "tests/server/review/test_selection.py",
+    "tests/server/sandbox/",
+    "tests/server/store/test_database.py",
+    "tests/server/team/documents/test_markdown.py",
+    "tests/server/team/documents/test_mermaid.py",
+    "tests/server/team/test_checkup.py",
+    "tests/server/team/test_exfiltration.py",
+    "tests/server/team/test_operation.py",
+    "tests/server/team/test_proving.py",
+    "tests/server/team/test_shared_bench.py",
+    "tests/server/team/test_trials.py",
+    "tests/server/team/test_unmet.py",
+    "tests/server/test_left_out.py",
+    "tests/server/test_patterns.py",
+    "tests/server/test_python_trees.py",
+    "tests/server/test_settings_documents.py",
+)
+"""Tests that run programs, or try so many cases that it takes long: `make test-long` has them, `make test-fast` not."""
 
 
 def pytest_configure() -> None:
@@ -32,6 +86,35 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.nodeid.startswith(AT_LENGTH):
+            item.add_marker("at_length")
+
+
+@pytest.hookimpl(trylast=True, specname="pytest_collection_modifyitems")
+def put_the_longest_first(items: list[pytest.Item]) -> None:
+    """Have no process wait for another that began a long test last."""
+    items.sort(key=lambda item: not item.nodeid.startswith(LONGEST))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Return how many processes ``-n auto`` has: twice as many as cores, for tests that wait half of their time."""
+    return 2 * (os.cpu_count() or 1) if config.option.numprocesses == "auto" else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from what is collected: it took a third of that time, and a fifth of small tests."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -44,6 +127,13 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> object:
             return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid)
 
     return OneByOne(config, log)
+
+
+@pytest.fixture(autouse=True)
+def _rolecall_is_forked(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fork `rolecall` from a prepared parent, except where a test is about how it starts."""
+    if request.node.nodeid.startswith(FORKED) and request.node.get_closest_marker("starts_anew") is None:
+        monkeypatch.setattr(subprocess, "Popen", PreparedPopen)
 
 
 @pytest.fixture(autouse=True)

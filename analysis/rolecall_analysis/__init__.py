@@ -5,23 +5,23 @@ over snapshots. Nothing here knows an editor's protocol, a model or the network.
 """
 
 from rolecall_analysis.extraction import facts_of
-from rolecall_analysis.index import Index
+from rolecall_analysis.indexing.index import Index
+from rolecall_analysis.indexing.workers import Workers, WorkersClosed
 from rolecall_analysis.modules import ModuleTree, module_names
 from rolecall_analysis.queries import (
+    BrokenReference,
     Callee,
     CallSite,
-    Dangling,
     Dependent,
     Destination,
     Impact,
+    ImpactStep,
     Mismatch,
     Occurrence,
+    OutlineSymbol,
     SelectedTests,
-    Step,
-    Symbol,
     Unresolved,
     all_subtypes,
-    all_supertypes,
     callees,
     callers,
     dangling_uses,
@@ -67,13 +67,12 @@ from rolecall_analysis.values import (
     Reference,
     Span,
 )
-from rolecall_analysis.workers import Workers, WorkersClosed
 
 __all__ = [
+    "BrokenReference",
     "Call",
     "CallSite",
     "Callee",
-    "Dangling",
     "Definition",
     "DefinitionKind",
     "Dependent",
@@ -81,24 +80,23 @@ __all__ = [
     "Edit",
     "FileFacts",
     "Impact",
+    "ImpactStep",
     "Import",
     "Index",
     "Mismatch",
     "ModuleTree",
     "Occurrence",
+    "OutlineSymbol",
     "Position",
     "Problem",
     "Reference",
     "SelectedTests",
     "Snapshot",
     "Span",
-    "Step",
-    "Symbol",
     "Unresolved",
     "Workers",
     "WorkersClosed",
     "all_subtypes",
-    "all_supertypes",
     "callees",
     "callers",
     "dangling_uses",

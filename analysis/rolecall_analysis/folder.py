@@ -41,7 +41,9 @@ class SourceFile(Struct, frozen=True, gc=False):
 
 
 def is_source(path: str) -> bool:
-    """Whether *path* is named as a file of a language the graph reads, and not as one that tools make."""
+    """Return whether the name of *path* is that of a source file in a language the graph reads, and not of a generated
+    one.
+    """
     dot = path.rfind(".", path.rfind("/") + 1)
     return dot >= 0 and _has_language(path[dot:]) and not path.endswith(GENERATED_SUFFIXES)
 
@@ -90,7 +92,7 @@ def files_below(ignored: Ignored, below: str, is_wanted: Callable[[str], bool]) 
 
 
 def source_file(path: str, ignored: Ignored) -> SourceFile | None:
-    """The file *path*, if it is there and `source_files` would come across it."""
+    """Return the file *path*, if it is there and `source_files` would come across it."""
     folder = path.rpartition("/")[0]
     rules = ignored.rules_in(folder) if _is_below(path) else None
     if rules is None or is_ignored(path, rules):
@@ -103,14 +105,14 @@ def source_file(path: str, ignored: Ignored) -> SourceFile | None:
 
 
 def holds_folder(path: str, ignored: Ignored) -> bool:
-    """Whether *path*, empty for the root, is a folder that `source_files` would look into."""
+    """Return whether *path*, empty for the root, is a folder that `source_files` would look into."""
     if path and not _is_below(path):
         return False
     return ignored.rules_in(path) is not None and is_there(ignored.root / path, Path.is_dir)
 
 
 def _is_below(path: str) -> bool:
-    """Whether *path* stays below the root it is relative to."""
+    """Return whether *path* stays below the root it is relative to."""
     if not path or "\0" in path or not _is_text(path):
         return False
     if _RELATIVE.fullmatch(path):
@@ -120,19 +122,19 @@ def _is_below(path: str) -> bool:
 
 
 def folders_above(path: str) -> Iterator[str]:
-    """The folders that *path* lies in, the nearest first; the root is empty."""
+    """Yield the folders that *path* lies in, the nearest first; the root is empty."""
     while path:
         path = path.rpartition("/")[0]
         yield path
 
 
 def stamp_of(status: os.stat_result) -> Stamp:
-    """The stamp of a file with that *status*."""
+    """Return the stamp of a file with that *status*."""
     return Stamp(status.st_mtime_ns, status.st_ctime_ns, status.st_size)
 
 
 def read_start(root: Path, path: str, limit_bytes: int) -> tuple[bytes, Stamp] | None:
-    """The first bytes of the file *path*, and its stamp from before they were read; None for a link, or no file.
+    """Return the first bytes of the file *path*, and its stamp from before they were read; None for a link, or no file.
 
     Raises:
         OSError: it cannot be read.

@@ -9,21 +9,21 @@ PYTHON = Language(tree_sitter_python.language())
 
 
 def kind_id(name: str) -> int:
-    """The number of a kind of node."""
+    """Return the number of a kind of node."""
     found = PYTHON.id_for_node_kind(name, True)
     assert found is not None, name
     return found
 
 
 def field_id(name: str) -> int:
-    """The number of a field."""
+    """Return the number of a field."""
     found = PYTHON.field_id_for_name(name)
     assert found is not None, name
     return found
 
 
 def child_of(node: Node, field: str) -> Node | None:
-    """The child of *node* that the grammar calls *field*."""
+    """Return the child of *node* that the grammar calls *field*."""
     return node.child_by_field_id(_FIELDS[field])
 
 
@@ -39,7 +39,7 @@ DECORATED = kind_id("decorated_definition")
 DECORATOR = kind_id("decorator")
 DOTTED = kind_id("dotted_name")
 ERROR = 0xFFFF
-"""What the parser could not make sense of."""
+"""The node that stands for source which the parser did not understand."""
 EXPRESSION = kind_id("expression_statement")
 FOR_IN = kind_id("for_in_clause")
 FUNCTION = kind_id("function_definition")
@@ -48,14 +48,12 @@ GLOBAL = kind_id("global_statement")
 IDENTIFIER = kind_id("identifier")
 INTERPOLATION = kind_id("interpolation")
 LAMBDA_PARAMETERS = kind_id("lambda_parameters")
-PARAMETERS = kind_id("parameters")
 STRING = kind_id("string")
 STRING_END = kind_id("string_end")
 STRING_START = kind_id("string_start")
 SUBSCRIPT = kind_id("subscript")
 TYPE = kind_id("type")
 TYPED_PARAMETER = kind_id("typed_parameter")
-TYPE_PARAMETER = kind_id("type_parameter")
 WILDCARD = kind_id("wildcard_import")
 TARGET_LISTS = frozenset(
     {

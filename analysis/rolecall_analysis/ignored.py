@@ -1,14 +1,17 @@
-"""What a repository leaves out: folders that tools made, and what its ``.gitignore`` files name."""
+"""Paths that a repository leaves out: folders that tools made, and what git ignores by its own files and the user's."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
+from rolecall_analysis.programs import run_git
 from rolecall_analysis.values import Problem
 
 IGNORED_FOLDERS = frozenset({"__pycache__", "node_modules", "site-packages", "__pypackages__"})
@@ -26,7 +29,7 @@ ENVIRONMENT_MARKERS = ("pyvenv.cfg", "conda-meta")
 GITIGNORE = ".gitignore"
 
 MAX_GITIGNORE_BYTES = 100_000
-"""What comes after these is not read: some 10,000 patterns."""
+"""Bytes after these are not read: some 10,000 patterns."""
 
 MAX_PATTERN_CHARACTERS = 1_000
 
@@ -49,13 +52,13 @@ class Rules:
     """The folders between it and the root, where it lies above the root: ``packages/app/``."""
 
     def verdict(self, path: str) -> bool | None:
-        """Whether *path*, with ``/`` at its end if it is a folder, is ignored; None if no pattern says so."""
+        """Return whether *path*, with ``/`` at its end if it is a folder, is ignored; None if no pattern says so."""
         below = path[len(self.folder) + 1 :] if self.folder else self.way + path
         return next((ignores for ignores, pattern in self.groups if pattern.fullmatch(below)), None)
 
 
 def read_rules(text: str, folder: str = "") -> Rules:
-    """The rules that *text* states, as the ``.gitignore`` of *folder*.
+    """Return the rules that *text* states, as the ``.gitignore`` of *folder*.
 
     Lines that are no pattern are passed over.
     """
@@ -76,7 +79,9 @@ def read_rules(text: str, folder: str = "") -> Rules:
 
 
 def _pattern(line: str) -> tuple[bool, str]:
-    """Whether what *line* matches is ignored, and the expression that matches it; an empty one if it is no pattern."""
+    """Return whether *line* ignores what it matches, and the expression that matches it; an empty one if the line is no
+    pattern.
+    """
     try:
         expression, ignores = GitIgnoreSpecPattern.pattern_to_regex(line)
         if not isinstance(expression, str):
@@ -88,7 +93,9 @@ def _pattern(line: str) -> tuple[bool, str]:
 
 
 def _whole(regex: str) -> str:
-    """An expression of pathspec's, which also matches below what a pattern names, for the named thing alone."""
+    """Return *regex*, an expression of pathspec's that also matches what is below the named thing, for the named thing
+    alone.
+    """
     if regex == ".":
         return ".+"
     if regex == "(?P<ps_d>/)":
@@ -100,21 +107,23 @@ def _whole(regex: str) -> str:
 
 @dataclass(slots=True)
 class Ignored:
-    """What is left out below *root*, as its rules are when they are first asked for; they are read once.
+    """The rules on what is left out below *root*, as they are when they are first asked for; they are read once.
 
     Folders are asked for before what is in them, as a walk does: of an ignored folder nothing can be brought back.
     """
 
     root: Path
     problems: list[Problem] = field(default_factory=list[Problem])
-    """What was found wrong with the rules that were read."""
+    """The problems of the rules that were read."""
     as_git_does: bool = False
-    """Whether folders that begin with a dot, and those that builds are made in, count unless a rule names them."""
+    """Folders that begin with a dot, and those that builds are made in, count unless a rule names them."""
     _rules: dict[str, tuple[Rules, ...] | None] = field(default_factory=dict[str, "tuple[Rules, ...] | None"])
     """Those that hold in each folder, the outermost first; None for a folder that is left out."""
 
     def rules_in(self, folder: str, has: Callable[[str], bool] | None = None) -> tuple[Rules, ...] | None:
-        """The rules for what is in *folder*, None if it is left out; *has* says which names a walk has seen there."""
+        """Return the rules for what is in *folder*, None if it is left out; *has* says which names a walk has seen
+        there.
+        """
         waiting = [folder]
         while waiting:
             current = waiting[-1]
@@ -159,7 +168,7 @@ def _finder_in(location: Path) -> Callable[[str], bool]:
 
 
 def is_there(location: Path, kind: Callable[[Path], bool] = Path.exists) -> bool:
-    """Whether there is something of that *kind*; where nobody may look there is nothing."""
+    """Return whether there is something of that *kind* at *location*; false where access is denied."""
     try:
         return kind(location)
     except (OSError, ValueError):
@@ -167,13 +176,15 @@ def is_there(location: Path, kind: Callable[[Path], bool] = Path.exists) -> bool
 
 
 def is_ignored(path: str, rules: tuple[Rules, ...]) -> bool:
-    """Whether *rules*, the outermost first, leave out *path*; a folder's path ends with ``/``."""
+    """Return whether *rules*, the outermost first, leave out *path*; a folder's path ends with ``/``."""
     verdicts = (one.verdict(path) for one in reversed(rules))
     return next((verdict for verdict in verdicts if verdict is not None), False)
 
 
 def governed_by(path: str) -> str:
-    """*path*, or the folder whose files are left out, or not, because of what is there or not, or written there."""
+    """Return *path*, or the folder in which *path* decides, by its existence or its content, which files are
+    left out.
+    """
     folder, _, name = path.rpartition("/")
     if path == ".git/info/exclude":
         return ""
@@ -182,7 +193,7 @@ def governed_by(path: str) -> str:
 
 
 def rules_above(root: Path) -> tuple[Rules, ...]:
-    """What the repository that *root* lies in says of it: ``info/exclude``, and ``.gitignore`` files above.
+    """Return git's rules for *root* from above: ``core.excludesFile``, ``info/exclude``, ``.gitignore`` files.
 
     None of it counts where *root* itself is left out: who opens such a folder means to see what is in it.
     """
@@ -190,7 +201,7 @@ def rules_above(root: Path) -> tuple[Rules, ...]:
     if top is None:
         return ()
     inside = root.relative_to(top).parts
-    found = [(0, read_rules(_text(_git_folder(top) / "info" / "exclude")))]
+    found = [(0, read_rules(_text(excludes))) for excludes in (_users_excludes(top), _git_folder(top) / "info/exclude")]
     found += [(depth, read_rules(_text(top.joinpath(*inside[:depth], GITIGNORE)))) for depth in range(len(inside))]
     for end in range(1, len(inside) + 1):
         verdicts = (rules.verdict(_way(inside[depth:end])) for depth, rules in reversed(found) if depth < end)
@@ -203,8 +214,18 @@ def _way(folders: Iterable[str]) -> str:
     return "".join(f"{folder}/" for folder in folders)
 
 
+@cache
+def _users_excludes(top: Path) -> Path:
+    """Return the file of what the user leaves out of every repository, as git names it; it is asked once."""
+    named = run_git(top, "config", "--type=path", "--get", "core.excludesFile")
+    usual = Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git/ignore")  # noqa: PTH111
+    return top / named.removesuffix("\n") if named else usual
+
+
 def _git_folder(top: Path) -> Path:
-    """Where git keeps what it knows of the work tree *top*; a linked work tree shares that of the main one."""
+    """Return the folder where git keeps what it knows of the work tree *top*; a linked work tree shares that of the
+    main one.
+    """
     marker = top / ".git"
     if not is_there(marker, Path.is_file):
         return marker
@@ -213,7 +234,7 @@ def _git_folder(top: Path) -> Path:
 
 
 def _text(path: Path) -> str:
-    """What is in a small file; nothing if it cannot be read."""
+    """Return the text of a small file; empty if it cannot be read."""
     try:
         if not path.is_file():
             return ""

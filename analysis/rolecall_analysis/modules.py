@@ -1,4 +1,4 @@
-"""Where Python's import names lead in a repository: source roots, packages, namespace packages.
+"""The places to which Python's import names lead in a repository: source roots, packages, namespace packages.
 
 A *location* is a module's path without its suffix, or without ``/__init__.py``: ``src/shop/price``, ``src/shop``.
 """
@@ -28,7 +28,7 @@ class ModuleTree:
 
 
 def module_tree(paths: Iterable[str]) -> ModuleTree:
-    """The tree of the Python files among *paths*."""
+    """Return the tree of the Python files among *paths*."""
     files: dict[str, str] = {}
     folders: set[str] = set()
     for path in sorted(paths, key=_precedence):
@@ -44,35 +44,35 @@ def module_tree(paths: Iterable[str]) -> ModuleTree:
 
 
 def location_of(path: str) -> str:
-    """The location of the module in the file *path*."""
+    """Return the location of the module in the file *path*."""
     stem = path.rpartition(".")[0] or path
     folder, name = split_location(stem)
     return folder if name == "__init__" else stem
 
 
 def split_location(location: str) -> tuple[str, str]:
-    """The folder and the last part of a location, or of a path."""
+    """Return the folder and the last part of a location, or of a path."""
     folder, _, name = location.rpartition("/")
     return folder, name
 
 
 def join_location(folder: str, name: str) -> str:
-    """The location of *name*, which may be dotted, in *folder*."""
+    """Return the location of *name*, which may be dotted, in *folder*."""
     return "/".join(part for part in (folder, *name.split(".")) if part)
 
 
 def is_package(tree: ModuleTree, location: str) -> bool:
-    """Whether *location* is a folder with an ``__init__``."""
+    """Return whether *location* is a folder with an ``__init__``."""
     return _is_init(tree.files.get(location, ""))
 
 
 def exists(tree: ModuleTree, location: str) -> bool:
-    """Whether *location* is a module, a package or a namespace package."""
+    """Return whether *location* is a module, a package or a namespace package."""
     return location in tree.files or location in tree.folders
 
 
 def find_module(tree: ModuleTree, importer: str, module: str, level: int = 0) -> str | None:
-    """The location that ``import module`` means in the file *importer*; None if it lies outside the repository.
+    """Return the location that ``import module`` means in the file *importer*; None if it lies outside the repository.
 
     An absolute name is looked for in the source roots (the repository, ``src`` folders, parents of
     top-level packages), then in the folders above *importer*; a module goes before a namespace package,
@@ -90,7 +90,7 @@ def find_module(tree: ModuleTree, importer: str, module: str, level: int = 0) ->
 
 
 def find_sibling(tree: ModuleTree, importer: str, module: str) -> str | None:
-    """The location beside *importer*, inside a package, that ``import module`` means if it is run as a script.
+    """Return the location beside *importer*, inside a package, that ``import module`` means if it is run as a script.
 
     None where `find_module` has an answer, or the standard library.
     """
@@ -102,7 +102,7 @@ def find_sibling(tree: ModuleTree, importer: str, module: str) -> str | None:
 
 
 def module_names(tree: ModuleTree, path: str) -> tuple[str, ...]:
-    """The dotted names by which the file *path* can be imported, the usual one first."""
+    """Return the dotted names by which the file *path* can be imported, the usual one first."""
     location = location_of(path)
     names: list[str] = []
     for root in _and_above(split_location(location)[0]):
@@ -149,7 +149,7 @@ def _candidate_roots(tree: ModuleTree, folder: str, first: str) -> Iterable[str]
 
 
 def _and_above(folder: str) -> list[str]:
-    """*folder* and those above it, nearest first, down to the repository itself, which is empty."""
+    """Return *folder* and those above it, nearest first, down to the repository itself, which is empty."""
     folders = [folder]
     while folder:
         folder = split_location(folder)[0]
@@ -158,7 +158,7 @@ def _and_above(folder: str) -> list[str]:
 
 
 def _distance(root: str, folder: str) -> tuple[int, int]:
-    """How far apart two folders are: steps up from *folder*, then steps down to *root*."""
+    """Return the distance between two folders: steps up from *folder*, then steps down to *root*."""
     left, right = [part for part in folder.split("/") if part], [part for part in root.split("/") if part]
     n_shared = 0
     while n_shared < min(len(left), len(right)) and left[n_shared] == right[n_shared]:

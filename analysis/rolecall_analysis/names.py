@@ -8,12 +8,12 @@ from rolecall_analysis.grammar import ATTRIBUTE, CALL, IDENTIFIER, TARGET_LISTS,
 
 
 def text_of(source: bytes, node: Node) -> str:
-    """The text of *node* in *source*."""
+    """Return the text of *node* in *source*."""
     return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
 def dotted_name(source: bytes, node: Node) -> tuple[str, Node | None]:
-    """The dotted name of an expression ("" if it has none), and the part of it that is not a name."""
+    """Return the dotted name of an expression ("" if it has none), and the part of it that is not a name."""
     parts: list[str] = []
     while node.kind_id == ATTRIBUTE:
         value, attribute = child_of(node, "object"), child_of(node, "attribute")
@@ -35,7 +35,7 @@ def _is_super(source: bytes, node: Node) -> bool:
 
 
 def bound_names(target: Node) -> tuple[list[Node], list[Node]]:
-    """The identifiers that an assignment to *target* binds, and the subscripts and attributes it reads."""
+    """Return the identifiers that an assignment to *target* binds, and the subscripts and attributes it reads."""
     names: list[Node] = []
     rest: list[Node] = []
     stack = [target]

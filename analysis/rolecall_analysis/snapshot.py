@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from rolecall_analysis.extraction import facts_of
+from rolecall_analysis.facts.mentions import Mentions
+from rolecall_analysis.facts.records import Decoded, Files, Record
 from rolecall_analysis.folder import is_source, read_start
-from rolecall_analysis.mentions import Mentions
 from rolecall_analysis.modules import SOURCE_SUFFIXES, ModuleTree, module_tree
-from rolecall_analysis.records import Decoded, Files, Record
 from rolecall_analysis.syntax import MAX_SOURCE_BYTES
 from rolecall_analysis.text import decode
 from rolecall_analysis.values import FileFacts
@@ -19,7 +19,7 @@ _Value = TypeVar("_Value")
 
 
 class Snapshot:
-    """What is known of every source file of a repository. It never changes; what it derives, it remembers."""
+    """The knowledge of every source file of a repository. It never changes; what it derives, it remembers."""
 
     __slots__ = ("_derived", "_files", "_from_files", "_from_paths", "_mentions", "_root")
 
@@ -42,7 +42,7 @@ class Snapshot:
         return self.derived_from_paths("modules", lambda now: module_tree(filter(is_python, now.files)))
 
     def mentioning(self, name: str) -> Iterator[str]:
-        """The paths of the files in which the identifier *name* occurs, in no order."""
+        """Yield the paths of the files in which the identifier *name* occurs, in no order."""
         for path, version in self._mentions.of(name):
             record = self._files.record(path)
             if record is not None and record.version == version:
@@ -50,7 +50,7 @@ class Snapshot:
         yield from (path for path in self._files.unnumbered() if name in self._files[path].names)
 
     def text(self, path: str) -> str | None:
-        """The text of a file: the editor's or the proposed one, else the disk's as it is now; None without one.
+        """Return the text of a file: the editor's or the proposed one, else the disk's as it is now; None without one.
 
         A file that is no source, as ``go.mod``, is read from disk as well.
         """
@@ -66,7 +66,7 @@ class Snapshot:
         return decode(found[0])[0] if found is not None else None
 
     def derived(self, key: Hashable, compute: Callable[[Snapshot], _Value]) -> _Value:
-        """What *compute* makes of this snapshot, which it does once for each *key*."""
+        """Return the result of *compute* for this snapshot, which is computed once for each *key*."""
         return self._remembered(self._derived, key, compute)
 
     def derived_from_paths(self, key: Hashable, compute: Callable[[Snapshot], _Value]) -> _Value:
@@ -118,5 +118,5 @@ class Snapshot:
 
 
 def is_python(path: str) -> bool:
-    """Whether *path* is named as a Python file."""
+    """Return whether *path* is named as a Python file."""
     return path.endswith(SOURCE_SUFFIXES)

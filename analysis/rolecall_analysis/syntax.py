@@ -34,12 +34,12 @@ class SyntaxTree:
 
 
 def parse(text: str) -> SyntaxTree:
-    """The tree of *text*. Any text has one; what is wrong is in its error nodes."""
+    """Return the tree of *text*. Any text has one; what is wrong is in its error nodes."""
     return _parse(encode(text), None)
 
 
 def reparse(before: SyntaxTree, text: str) -> SyntaxTree:
-    """The tree of *text*, reusing what *before* knows of the parts that did not change."""
+    """Return the tree of *text*, reusing what *before* knows of the parts that did not change."""
     source = encode(text)
     if not _is_whole(before):
         return _parse(source, None)
@@ -65,7 +65,9 @@ def _parse(source: bytes, old_tree: Tree | None) -> SyntaxTree:
 
 
 def _is_harmless(source: bytes) -> bool:
-    """Whether parsing *source* cannot take long, so that nobody has to watch the clock, which costs a tenth."""
+    """Return whether parsing *source* is certain to be quick, so that no time limit is needed, which would cost a
+    tenth.
+    """
     return len(source) <= MAX_UNGUARDED_BYTES and source.count(b"\\\n") + source.count(b"\\\r") <= MAX_CONTINUATIONS
 
 
@@ -99,7 +101,9 @@ def _mark_change(tree: Tree, old: bytes, new: bytes) -> None:
 
 
 def _shared_prefix(left: bytes, right: bytes) -> int:
-    """How many leading bytes are the same, up to a whole character; by bisection, so that slices do the work."""
+    """Return the number of leading bytes that are the same, up to a whole character; by bisection, so that slices do
+    the work.
+    """
     low, high = 0, min(len(left), len(right))
     while low < high:
         middle = (low + high + 1) // 2

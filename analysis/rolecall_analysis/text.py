@@ -27,7 +27,7 @@ class Edit:
 
 
 def apply_edits(text: str, edits: Sequence[Edit]) -> str:
-    """*text* after *edits*, one after the other, each in the coordinates of its predecessor's result.
+    """Return *text* after *edits*, one after the other, each in the coordinates of its predecessor's result.
 
     A position past the end of a line, or of the text, means that end.
     """
@@ -39,7 +39,7 @@ def apply_edits(text: str, edits: Sequence[Edit]) -> str:
 
 
 def text_in(text: str, span: Span) -> str:
-    """The part of *text* that *span* covers."""
+    """Return the part of *text* that *span* covers."""
     starts = _line_starts(text)
     return text[_offset(text, starts, span.start) : _offset(text, starts, span.end)]
 
@@ -58,7 +58,7 @@ def _offset(text: str, starts: list[int], position: Position) -> int:
 
 
 def encode(text: str) -> bytes:
-    """*text* as the parser reads it: UTF-8, each lone CR turned into LF so that the parser sees the line end.
+    """Return *text* as the parser reads it: UTF-8, each lone CR turned into LF so that the parser sees the line end.
 
     Lone surrogates become question marks: no position moves.
     """
@@ -66,7 +66,7 @@ def encode(text: str) -> bytes:
 
 
 def decode(content: bytes) -> tuple[str, str | None]:
-    """A Python file's text without its byte order mark, by its encoding cookie, and what was wrong with it."""
+    """Return a Python file's text without its byte order mark, by its encoding cookie, and what was wrong with it."""
     try:
         if not any(b"coding" in line for line in content.split(b"\n", 2)[:2]):
             return content.decode().removeprefix(_BOM), None
@@ -79,13 +79,13 @@ def decode(content: bytes) -> tuple[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class CodePoints:
-    """Where the characters of some UTF-8 text that take more than one byte are."""
+    """The places of the characters of some UTF-8 text that take more than one byte."""
 
     continuation_bytes: tuple[int, ...]
     """The offsets of bytes that do not begin a character, ascending; empty for ASCII."""
 
     def column(self, byte: int, byte_column: int) -> int:
-        """The column, in code points, of the byte offset *byte*, which is *byte_column* bytes into its line."""
+        """Return the column, in code points, of the byte offset *byte*, which is *byte_column* bytes into its line."""
         if not self.continuation_bytes:
             return byte_column
         before = bisect_left(self.continuation_bytes, byte)
@@ -93,12 +93,12 @@ class CodePoints:
 
 
 def code_points(source: bytes) -> CodePoints:
-    """The table that turns byte columns of *source* into code points."""
+    """Return the table that turns byte columns of *source* into code points."""
     return CodePoints(wide_bytes(source))
 
 
 def wide_bytes(source: bytes) -> tuple[int, ...]:
-    """The offsets of the bytes of *source* that do not begin a character; none in ASCII."""
+    """Return the offsets of the bytes of *source* that do not begin a character; none in ASCII."""
     if source.isascii():
         return ()
     return tuple(found.start() for found in _CONTINUATION_BYTE.finditer(source))

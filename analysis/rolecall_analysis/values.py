@@ -1,4 +1,4 @@
-"""What the code graph says about source text: frozen values, no tree, no file handle."""
+"""The facts of the code graph about source text: frozen values, no tree, no file handle."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Span(Struct, frozen=True, order=True, gc=False, array_like=True):
 
 
 class Problem(Struct, frozen=True, gc=False, array_like=True):
-    """Why the facts about a file, or a part of it, may be incomplete."""
+    """The reason why the facts about a file, or a part of it, may be incomplete."""
 
     path: str
     message: str
@@ -72,7 +72,7 @@ class Definition(Struct, frozen=True, gc=False, array_like=True):
 
     @property
     def is_property(self) -> bool:
-        """Whether reading the attribute runs it: a Python property, as its decorators say."""
+        """Return whether reading the attribute runs the definition: a Python property, as its decorators say."""
         return any(one.rpartition(".")[2] in _PROPERTY_DECORATORS for one in self.decorators)
 
 
@@ -82,7 +82,7 @@ class Import(Struct, frozen=True, gc=False, array_like=True):
     module: str
     """Dotted, without the leading dots: ``shop.price``; empty in ``from . import price``."""
     name: str | None
-    """What is taken from the module, ``*`` for everything; None in ``import shop.price``."""
+    """The name taken from the module, ``*`` for everything; None in ``import shop.price``."""
     alias: str | None
     level: int
     """The number of leading dots."""
@@ -93,11 +93,11 @@ class Import(Struct, frozen=True, gc=False, array_like=True):
     """The words that name what is imported: ``shop.price`` in ``import shop.price as price``, ``total`` in
     ``from shop import total``, the star."""
     for_types_only: bool = False
-    """Whether it stands under ``if TYPE_CHECKING:``, so that only type checkers run it."""
+    """It stands under ``if TYPE_CHECKING:``, so that only type checkers run it."""
 
     @property
     def is_star(self) -> bool:
-        """Whether it binds every public name of the module."""
+        """Return whether the import binds every public name of the module."""
         return self.name == "*"
 
     @property
@@ -138,7 +138,7 @@ class Reference(Struct, frozen=True, gc=False, array_like=True):
 
 @dataclass(frozen=True, eq=False)
 class FileFacts:
-    """What one file says. Everything is in the order of the source."""
+    """The facts that one file tells. Everything is in the order of the source."""
 
     path: str
     docstring: str = field(default_factory=str)
@@ -178,16 +178,6 @@ class FileFacts:
     def imports_by_name(self) -> dict[tuple[str, str], tuple[Import, ...]]:
         """Imports by (scope, bound name); stars under ``*``."""
         return _grouped(((found.scope, found.bound_name), found) for found in self.imports)
-
-    @cached_property
-    def renamings(self) -> frozenset[tuple[str, str]]:
-        """(name, alias) of what is imported under another name."""
-        return frozenset((one.name, one.alias) for one in self.imports if one.name and one.alias)
-
-    @cached_property
-    def calls_by_name(self) -> dict[str, tuple[Call, ...]]:
-        """Calls by the last part of the callee."""
-        return _grouped((call.name, call) for call in self.calls)
 
 
 def _grouped(pairs: Iterable[tuple[_Key, _Value]]) -> dict[_Key, tuple[_Value, ...]]:

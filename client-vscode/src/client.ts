@@ -13,7 +13,9 @@ import type { LanguageClientOptions, StaticFeature } from "vscode-languageclient
 
 import type { Launch } from "./interpreter.ts";
 import { serveModels } from "./models.ts";
-import { EXPERIMENTAL_CAPABILITIES, InputRequest, RunNotification, SERVER_COMMANDS, UsageRequest } from "./protocol.ts";
+import { middleware } from "./setup/edits.ts";
+import { experimentalCapabilities, InputRequest, RunNotification, SERVER_COMMANDS, UsageRequest } from "./protocol.ts";
+import type { RunParams } from "./protocol.ts";
 
 const START_TIMEOUT_MS = 60_000;
 const LAST_WORDS_TIMEOUT_MS = 1_000;
@@ -31,6 +33,8 @@ export interface RunningServer {
 export interface Listener {
   /** A run began or ended; so many are at work now, and so much was used today. */
   onRun(runsAtWork: number, usage: string): void;
+  /** What the server says of a run. */
+  onRunTold(run: RunParams): void;
   /** It ended without being asked to; called at most once. */
   onCrash(down: ServerDown): void;
 }
@@ -57,8 +61,9 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
       listener.onCrash(new ServerDown(`Rolecall's server stopped${words ? `, saying "${words}"` : ""}.`));
     }
   };
-  const client = new LanguageClient("rolecall", "Rolecall", () => Promise.resolve(child), {
+  const client: LanguageClient = new LanguageClient("rolecall", "Rolecall", () => Promise.resolve(child), {
     ...options(log),
+    middleware: middleware(() => client),
     errorHandler: {
       error: () => ({ action: ErrorAction.Continue, handled: true }),
       closed: () => {
@@ -74,7 +79,9 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
   });
   serveModels(client);
   const runsAtWork = new Set<string>();
-  client.onNotification(RunNotification, async ({ runId, state }) => {
+  client.onNotification(RunNotification, async (run) => {
+    const { runId, state } = run;
+    listener.onRunTold(run);
     if (state === "started") {
       runsAtWork.add(runId);
     } else {
@@ -138,7 +145,7 @@ function options(log: LogOutputChannel): LanguageClientOptions {
 /** Announces what this client adds to LSP, and keeps the server's commands for `commands.ts`. */
 const FEATURE: StaticFeature = {
   fillClientCapabilities(capabilities) {
-    capabilities.experimental = EXPERIMENTAL_CAPABILITIES;
+    capabilities.experimental = experimentalCapabilities(workspace.isTrusted);
   },
   preInitialize(capabilities) {
     // The language client would register these itself, a second time, and drop them whenever the server is down.

@@ -1,6 +1,6 @@
 /** The commands: what the server executes, with the arguments that the palette leaves out, and the client's own. */
 
-import { commands, window } from "vscode";
+import { commands, Uri, window } from "vscode";
 import type { Disposable, LogOutputChannel, TextEditor } from "vscode";
 import { ErrorCodes, ExecuteCommandRequest, ResponseError } from "vscode-languageclient/node";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -13,15 +13,27 @@ import type { Server } from "./server.ts";
 
 const CUT_OFF = "Rolecall's server stopped before it answered. Try again once it runs.";
 
+/** What an editor that shows a proposal points at; undefined where it shows something else. */
+export type Pointer = (editor: TextEditor | undefined) => Promise<object | undefined>;
+
+const OF_PROPOSALS = /^rolecall\.(hunk|file|proposal)\./;
+
 /**
  * Every command that `package.json` contributes.
  *
  * They are registered once and outlive the server: one called while it starts waits for it, and one called
  * while it is down says why it is.
  */
-export function registerCommands(server: Server, log: LogOutputChannel): Disposable[] {
+export function registerCommands(
+  server: Server,
+  log: LogOutputChannel,
+  mayBegin: (command: string) => Promise<boolean>,
+  pointed: Pointer,
+): Disposable[] {
   const forwarded = (Object.keys(SERVER_COMMANDS) as ServerCommand[]).map((command) =>
-    commands.registerCommand(command, (...args: unknown[]) => executeOnServer(server, log, command, args)),
+    commands.registerCommand(command, async (...args: unknown[]) =>
+      (await mayBegin(command)) ? executeOnServer(server, log, pointed, command, fromMenu(args)) : undefined,
+    ),
   );
   return [
     ...forwarded,
@@ -30,14 +42,27 @@ export function registerCommands(server: Server, log: LogOutputChannel): Disposa
   ];
 }
 
+/** The arguments of a command; a menu names the file that it was opened on, which may be another than the editor's. */
+function fromMenu(args: unknown[]): unknown[] {
+  const [first] = args;
+  if (!(first instanceof Uri)) {
+    return args;
+  }
+  const uri = first.toString();
+  return uri === window.activeTextEditor?.document.uri.toString() ? [] : [{ uri }];
+}
+
 async function executeOnServer(
   server: Server,
   log: LogOutputChannel,
+  pointed: Pointer,
   command: ServerCommand,
-  args: unknown[],
+  given: unknown[],
 ): Promise<unknown> {
   // Taken before anything is awaited: the place that is meant is the one where the developer called.
   const editor = window.activeTextEditor;
+  const target = given.length === 0 && OF_PROPOSALS.test(command) ? await pointed(editor) : undefined;
+  const args = target === undefined ? given : [target];
   if (args.length === 0 && SERVER_COMMANDS[command] === "editor" && !isOnDisk(editor)) {
     void window.showInformationMessage("Rolecall works on the file in the active editor. Open a file first.");
     return undefined;

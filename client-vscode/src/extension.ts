@@ -4,8 +4,10 @@ import { window, workspace } from "vscode";
 import type { ExtensionContext } from "vscode";
 
 import { registerCommands } from "./commands.ts";
+import { createReview } from "./review/index.ts";
 import { createServer } from "./server.ts";
 import type { Server } from "./server.ts";
+import { createSetup } from "./setup/index.ts";
 import { createStatus } from "./status.ts";
 
 let server: Server | undefined;
@@ -15,10 +17,15 @@ export function activate(context: ExtensionContext): void {
   const status = createStatus();
   const created = createServer(context.extensionPath, log, status);
   server = created;
+  const setup = createSetup(context, created, status, log);
+  const review = createReview(context, created, log);
   context.subscriptions.push(
     log,
     status,
-    ...registerCommands(created, log),
+    ...registerCommands(created, log, setup.mayBegin, review.pointed),
+    ...setup.disposables,
+    ...review.disposables,
+    workspace.onDidGrantWorkspaceTrust(() => created.restart()),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("rolecall.server")) {
         void created.restart();

@@ -51,6 +51,8 @@ export const InputRequest = new RequestType<InputParams, InputResult, void>("rol
 export interface RunParams {
   readonly runId: string;
   readonly state: "started" | "finished" | "failed" | "cancelled" | "waiting" | "paused";
+  /** What it proposes, where it does. */
+  readonly proposalId?: string;
 }
 
 /** Server to client: a run began or ended. */
@@ -159,7 +161,184 @@ export interface UsageResult {
 /** Client to server: what the models have used. */
 export const UsageRequest = new RequestType<Record<string, never>, UsageResult, void>("rolecall/usage");
 
-/** `trusted`: the editor has asked already, because the extension does not start in a workspace that is not trusted. */
-export const EXPERIMENTAL_CAPABILITIES: ClientCapabilities["experimental"] = {
-  rolecall: { input: true, models: true, trusted: true },
-};
+export interface ReviewHunk {
+  readonly hunkId: string;
+  readonly kind: "text" | "create" | "delete" | "rename";
+  readonly state: "pending" | "edited" | "accepted" | "rejected" | "stale";
+  /** Why it is in that state, where something was said. */
+  readonly reason: string;
+  readonly title: string;
+  readonly symbol: string;
+  /** Whether its text is the developer's. */
+  readonly edited: boolean;
+  /** Only its own acceptance takes it: a test that shows a finding, marked to fail. */
+  readonly off: boolean;
+  readonly needs: readonly string[];
+  readonly serves: readonly string[];
+  readonly touches: string;
+  /** What to know before it is accepted, a sentence each. */
+  readonly cautions: readonly string[];
+  readonly evidence: readonly string[];
+  readonly added: number;
+  readonly removed: number;
+  /** Where it stands in the file; null where that does not exist yet, and once it is decided. */
+  readonly place: { readonly uri: string; readonly range: Range } | null;
+}
+
+export interface ReviewFile {
+  readonly path: string;
+  /** Empty where it keeps its own. */
+  readonly newPath: string;
+  readonly kind: "changed" | "added" | "deleted" | "renamed";
+  readonly uri: string;
+  /** What its text is known by as it stands. */
+  readonly version: string;
+  /** Why it may act on its own; empty where it does not. */
+  readonly guarded: string;
+  readonly hunks: readonly ReviewHunk[];
+}
+
+export interface ReviewProposal {
+  readonly proposalId: string;
+  readonly runId: string;
+  readonly role: string;
+  readonly title: string;
+  readonly rationale: string;
+  readonly root: string;
+  readonly evidence: {
+    readonly text: string;
+    readonly lines: readonly string[];
+    /** Why it is about other texts than those that can be accepted now; empty where it is about these. */
+    readonly misfit: string;
+  };
+  readonly counts: Readonly<Partial<Record<ReviewHunk["state"], number>>>;
+  readonly tasks: readonly { readonly taskId: string; readonly title: string }[];
+  readonly files: readonly ReviewFile[];
+}
+
+export interface ReviewResult {
+  /** Those with something undecided, the newest first. */
+  readonly proposals: readonly ReviewProposal[];
+  /** What an undo takes back; null where nothing is left to. */
+  readonly undo: { readonly proposalId: string; readonly hunkIds: readonly string[]; readonly text: string } | null;
+}
+
+/** Client to server: what waits to be decided. */
+export const ReviewRequest = new RequestType<object, ReviewResult, void>("rolecall/review");
+
+/** Server to client: what waits to be decided is something else by now. */
+export const ReviewNotification = new NotificationType<object>("rolecall/review/changed");
+
+/** Lines, from 0, without the last. */
+export interface Lines {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface ReviewTextResult {
+  /** Null where the file does not exist yet. */
+  readonly left: string | null;
+  /** Null where the file goes. */
+  readonly right: string | null;
+  readonly leftPath: string;
+  readonly rightPath: string;
+  /** What the right side is known by. */
+  readonly version: string;
+  readonly hunks: readonly { readonly hunkId: string; readonly left: Lines; readonly right: Lines }[];
+}
+
+/** Client to server: a file as it stands, and as it would stand with what is on offer of a proposal. */
+export const ReviewTextRequest = new RequestType<
+  { readonly proposalId: string; readonly path: string },
+  ReviewTextResult,
+  void
+>("rolecall/review/text");
+
+export interface ReviewSaveParams {
+  readonly proposalId: string;
+  readonly path: string;
+  /** That of the right side that was edited. */
+  readonly version: string;
+  readonly text: string;
+}
+
+export interface ReviewSaveResult {
+  /** The hunks that were edited, or rejected by being taken back. */
+  readonly hunkIds: readonly string[];
+  /** Why nothing was taken, and what to do; empty where it was. */
+  readonly problem: string;
+}
+
+/** Client to server: the right side of a file, as the developer edited it. */
+export const ReviewSaveRequest = new RequestType<ReviewSaveParams, ReviewSaveResult, void>("rolecall/review/save");
+
+export interface QuestionParams {
+  readonly question: string;
+  readonly answers: readonly string[];
+  readonly recommended: string;
+}
+
+/** Server to client: what a role wants to know; answered however late, with one of the answers or in own words. */
+export const QuestionRequest = new RequestType<QuestionParams, { readonly answer: string | null }, void>(
+  "rolecall/question",
+);
+
+/** Server to client: which model answers may be another by now. */
+export const StatusNotification = new NotificationType<object>("rolecall/status/changed");
+
+export interface Activity {
+  /** How far the first scan is; null when it is done. */
+  readonly index: { readonly read: number; readonly files: number } | null;
+  readonly runs: readonly {
+    readonly runId: string;
+    readonly role: string;
+    readonly step: string;
+    /** Seconds since 1970. */
+    readonly startedAt: number;
+    readonly tokens: number;
+  }[];
+  readonly waiting: { readonly proposals: number; readonly hunks: number };
+  /** A run that stopped before its end. */
+  readonly stopped: readonly { readonly runId: string; readonly state: string; readonly brief: string }[];
+}
+
+/** Client to server: what is at work and what waits. */
+export const ActivityRequest = new RequestType<object, Activity, void>("rolecall/activity");
+
+/** Server to client: that is something else by now. */
+export const ActivityNotification = new NotificationType<object>("rolecall/activity/changed");
+
+export interface ModelServer {
+  readonly name: string;
+  readonly address: string;
+  readonly models: readonly { readonly name: string; readonly loaded: boolean; readonly contextTokens: number | null }[];
+  readonly problem: string;
+}
+
+/** Client to server: the model servers on this machine, or the one at an address. */
+export const ModelChoicesRequest = new RequestType<
+  { readonly address?: string },
+  { readonly servers: readonly ModelServer[] },
+  void
+>("rolecall/model/choices");
+
+/** Client to server: the key for an address; empty where there is none any more. */
+export const ModelKeyRequest = new RequestType<{ readonly address: string; readonly key: string }, object, void>(
+  "rolecall/model/key",
+);
+
+/** Client to server: try with a few short calls what the model can do. */
+export const ModelTestRequest = new RequestType<object, Pick<StatusResult, "model">, void>("rolecall/model/test");
+
+export interface ConfirmParams {
+  readonly question: string;
+  readonly answers: readonly string[];
+}
+
+/** Server to client: a question about what the developer has just asked for; null where none of the answers was chosen. */
+export const ConfirmRequest = new RequestType<ConfirmParams, { readonly answer: string | null }, void>("rolecall/confirm");
+
+/** What this client can do beyond LSP; in a workspace that is not trusted the server runs nothing. */
+export function experimentalCapabilities(isTrusted: boolean): ClientCapabilities["experimental"] {
+  return { rolecall: { input: true, models: true, questions: true, restricted: !isTrusted, review: true, trusted: isTrusted } };
+}

@@ -1,7 +1,7 @@
 /** The language server's life: started, restarted after a crash or on request, and what to say when it is down. */
 
-import { commands, window, workspace } from "vscode";
-import type { LogOutputChannel } from "vscode";
+import { commands, EventEmitter, window, workspace } from "vscode";
+import type { Event, LogOutputChannel } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
 
 import { ServerDown, startServer } from "./client.ts";
@@ -9,6 +9,7 @@ import type { RunningServer } from "./client.ts";
 import { findInterpreter, launchServer } from "./interpreter.ts";
 import type { Launch } from "./interpreter.ts";
 import { StatusRequest } from "./protocol.ts";
+import type { RunParams } from "./protocol.ts";
 import type { Status } from "./status.ts";
 
 const CRASHES_ALLOWED = 4;
@@ -20,12 +21,18 @@ export interface Server {
   /** Starts the server by the present settings, stopping it first if it runs. Never rejects: the developer is told. */
   restart(): Promise<void>;
   stop(): Promise<void>;
+  /** A server answers from now on; each is told of with a client of its own. */
+  readonly onDidStart: Event<LanguageClient>;
+  /** What a server says of a run. */
+  readonly onRun: Event<RunParams>;
 }
 
 export function createServer(extensionPath: string, log: LogOutputChannel, status: Status): Server {
   let running: Promise<RunningServer> = Promise.reject(new ServerDown("Rolecall's server was not started."));
   running.catch(() => undefined);
   let crashTimes: number[] = [];
+  const started = new EventEmitter<LanguageClient>();
+  const runs = new EventEmitter<RunParams>();
 
   function become(next: Promise<RunningServer>): void {
     running = next;
@@ -45,8 +52,10 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
         isWorking = runsAtWork > 0;
         status.show(isWorking ? { kind: "working" } : { kind: "ready", detail: usage || ready });
       },
+      onRunTold: (run) => runs.fire(run),
       onCrash,
     });
+    started.fire(server.client);
     ready = `${server.version} on ${launch.path}`.trim();
     status.show({ kind: "ready", detail: ready });
     void server.client.sendRequest(StatusRequest, {}).then(({ model }) => {
@@ -80,6 +89,8 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
       await running.catch(() => undefined);
     },
     stop,
+    onDidStart: started.event,
+    onRun: runs.event,
   };
 }
 

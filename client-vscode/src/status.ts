@@ -1,7 +1,10 @@
-/** What the developer sees of the server's state: one item in the language status, with the command that helps. */
+/** The status bar item: always one thing that matters now, and a click that does what it needs. */
 
-import { languages, LanguageStatusSeverity } from "vscode";
-import type { Command, Disposable } from "vscode";
+import { StatusBarAlignment, ThemeColor, window } from "vscode";
+import type { Disposable } from "vscode";
+
+import { say } from "./setup/words.ts";
+import type { Facts } from "./setup/words.ts";
 
 export type ServerState =
   | { readonly kind: "starting" | "working" | "down" }
@@ -9,28 +12,51 @@ export type ServerState =
 
 export interface Status extends Disposable {
   show(state: ServerState): void;
+  /** Tells what else is known, by the name of the fact. */
+  tell(facts: Partial<Omit<Facts, "now" | "server">>): void;
 }
 
-const SHOW_LOGS: Command = { command: "rolecall.logs.show", title: "Show Logs" };
-const CANCEL: Command = { command: "rolecall.run.cancel", title: "Cancel" };
-const START: Command = { command: "rolecall.server.restart", title: "Start Again" };
-
-const LOOKS = {
-  starting: { text: "Rolecall: starting", busy: true, command: SHOW_LOGS },
-  ready: { text: "Rolecall: ready", busy: false, command: SHOW_LOGS },
-  working: { text: "Rolecall: working", busy: true, command: CANCEL },
-  down: { text: "Rolecall: not running", busy: false, command: START },
-} as const;
+const TICK_MS = 1_000;
 
 export function createStatus(): Status {
-  const item = languages.createLanguageStatusItem("rolecall.server", { scheme: "file" });
+  const item = window.createStatusBarItem("rolecall.status", StatusBarAlignment.Left, 0);
   item.name = "Rolecall";
+  let facts: Omit<Facts, "now"> = { server: "starting", activity: undefined, model: undefined, questions: 0 };
+  let detail = "";
+  let ticking: ReturnType<typeof setInterval> | undefined;
+
+  function draw(): void {
+    const { text, tooltip, command, tone } = say({ ...facts, now: Date.now() / 1000 });
+    item.text = text;
+    item.tooltip = [tooltip, detail].filter((part) => part !== "").join("\n");
+    item.command = command;
+    item.accessibilityInformation = { label: `${text.replace(/\$\([^)]*\) /, "")}. ${tooltip}`, role: "button" };
+    item.backgroundColor = tone === "plain" ? undefined : new ThemeColor(`statusBarItem.${tone}Background`);
+    const isWorking = (facts.activity?.runs.length ?? 0) > 0;
+    if (isWorking && ticking === undefined) {
+      ticking = setInterval(draw, TICK_MS);
+    } else if (!isWorking) {
+      clearInterval(ticking);
+      ticking = undefined;
+    }
+  }
+
+  draw();
+  item.show();
   return {
     show(state) {
-      Object.assign(item, LOOKS[state.kind]);
-      item.detail = state.kind === "ready" ? state.detail : "";
-      item.severity = state.kind === "down" ? LanguageStatusSeverity.Error : LanguageStatusSeverity.Information;
+      const server = state.kind === "working" ? "ready" : state.kind;
+      detail = state.kind === "ready" ? state.detail : "";
+      facts = server === "ready" ? { ...facts, server } : { ...facts, server, activity: undefined };
+      draw();
     },
-    dispose: () => item.dispose(),
+    tell(more) {
+      facts = { ...facts, ...more };
+      draw();
+    },
+    dispose() {
+      clearInterval(ticking);
+      item.dispose();
+    },
   };
 }

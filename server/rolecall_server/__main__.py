@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pkgutil import resolve_name
@@ -15,9 +17,11 @@ _FOR_EDITORS = (
     "Ctrl+C ends it; `rolecall --help` lists what can be done here."
 )
 
+_STOPPED = 130
+
 _COMMANDS = {
-    "tests": "work:work",
-    "implement": "work:work",
+    "tests": "run:ask_role",
+    "implement": "run:ask_role",
     "run": "run:run_team",
     "resume": "run:run_team",
     "graph": "graph:run_graph",
@@ -30,33 +34,62 @@ _COMMANDS = {
     "doctor": "doctor:run_doctor",
     "trust": "trust:run_trust",
 }
-"""Where each command is carried out, below `cli`; imported when it is called, so that others start sooner."""
+"""Where each command is carried out, below `cli/commands`; imported when it is called, so that others start sooner."""
 
 
 def main() -> int:
     """Do what the command line says; without a word, serve an editor, or show a person the help."""
+    try:
+        code = _carry_out()
+    except KeyboardInterrupt:  # before the command began, or when it had said how it ended
+        sys.stderr.write("Stopped.\n")
+        code = _STOPPED
+    finally:
+        _end_at_once()
+    if code == _STOPPED:
+        from rolecall_server.cli.interrupts import end_without_threads
+
+        end_without_threads(code)
+    return code
+
+
+def _end_at_once() -> None:
+    """Have a signal that comes while Python takes itself down end the process: there is nothing left to tidy."""
+    for number in (getattr(signal, name, None) for name in ("SIGINT", "SIGTERM", "SIGHUP")):
+        if number is not None and signal.getsignal(number) not in (signal.SIG_IGN, None):
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _carry_out() -> int:
     arguments = parser().parse_args()
     command = arguments.command
     if command is None and sys.stdin.isatty():
         parser().print_help()
         return 2
-    from rolecall_server.cli.leftovers import finish_what_was_begun, remove_leftovers
+    from rolecall_server.cli.leftovers import (
+        finish_what_was_begun,
+        remove_leftovers,
+        settle_temporary_folder,
+    )
 
+    settle_temporary_folder()
+    told = finish_what_was_begun()
+    for sentence in told:
+        sys.stderr.write(f"{sentence}\n")
     if command in (None, "serve"):
         if sys.stdin.isatty():
             print(_FOR_EDITORS, file=sys.stderr)
+        gc.disable()  # imports make little garbage, and looking for it takes a tenth of the start
         from rolecall_server.lsp.stdio import serve
 
-        return serve(told=finish_what_was_begun())
+        return serve(told=told)
     remove_leftovers()
-    for sentence in finish_what_was_begun():
-        sys.stderr.write(f"{sentence}\n")
     if command == "demo":
-        from rolecall_server.cli.demo import run_demo
+        from rolecall_server.cli.commands.demo import run_demo
         from rolecall_server.lsp.headless import HeadlessEditor
 
         return run_demo(arguments, HeadlessEditor)
-    carry_out: Callable[[argparse.Namespace], int] = resolve_name(f"rolecall_server.cli.{_COMMANDS[command]}")
+    carry_out: Callable[[argparse.Namespace], int] = resolve_name(f"rolecall_server.cli.commands.{_COMMANDS[command]}")
     try:
         return carry_out(arguments)
     except BrokenPipeError:  # whoever reads our output has seen enough, as in `rolecall ... | head`

@@ -15,7 +15,7 @@
     │   ├── FileRefused           a file Rolecall will not read or change, and why
     │   ├── DocumentRefused       a document that cannot be read back after an edit by hand
     │   ├── DocumentUnusable      a document of the team that nobody can build on, and why
-    │   ├── RunPaused             a run of the team that waits, and for what
+    │   ├── RunPaused             a run that waits, and for what
     │   ├── BriefMissing          a role was asked to work without being told on what
     │   ├── EditRefused           the editor did not make an edit it was asked to make
     │   ├── CodeNotRun            what was asked for needs the repository's code to run, and it cannot
@@ -32,6 +32,7 @@
     │   ├── ReplyCut              the stream ended, or the length ran out, before the answer did
     │   ├── ReplyRepeats          the model said the same over and over, and was stopped
     │   ├── ReplyRefused          the model or a filter declined
+    │   ├── TextTooHard           a text that takes too long to read
     │   ├── ReplyMisshapen        not in the shape that was asked for, after asking again
     │   ├── NoUsableEdit          no edit that matches the files, after asking again
     │   └── ReplayMiss            the recording holds no answer to this conversation
@@ -43,7 +44,7 @@ from __future__ import annotations
 
 
 class RolecallError(Exception):
-    """What went wrong, in a sentence, and what to do next."""
+    """An error that says in a sentence what went wrong, and what to do next."""
 
     next_step = "Try again; if it keeps happening, report it with the server's log."
 
@@ -106,7 +107,7 @@ class BudgetSpent(UserMustAct):
 
 
 class SecretsSought(UserMustAct):
-    """What a run would send to its model held encoded secrets, twice: somebody is after them."""
+    """An error for a run that would send encoded secrets to its model, twice: somebody is after them."""
 
     next_step = "Read the tests that it wrote before you accept any, and change the secrets if you are not sure."
 
@@ -130,7 +131,12 @@ class DocumentUnusable(UserMustAct):
 
 
 class RunPaused(UserMustAct):
-    """A run of the team that waits for the developer."""
+    """A run that waits for the developer."""
+
+    @classmethod
+    def of(cls, run_id: str) -> RunPaused:
+        """Return the error for a run that the developer paused."""
+        return cls(f"{run_id} is paused.", f"`rolecall resume {run_id}` goes on.")
 
 
 class EditRefused(UserMustAct):
@@ -138,7 +144,7 @@ class EditRefused(UserMustAct):
 
 
 class CodeNotRun(UserMustAct):
-    """What was asked for needs the repository's code to run, and it cannot."""
+    """An error for a request that needs the repository's code to run, where it cannot run."""
 
 
 class NothingToTest(UserMustAct):
@@ -160,7 +166,7 @@ class HunkStale(UserMustAct):
 class NotFound(UserMustAct):
     """A run, proposal or hunk that does not exist, or not any more."""
 
-    next_step = "It may have been decided already; look at the pending proposals."
+    next_step = "It may have been decided already. Look at the pending proposals."
 
 
 class ProviderUnavailable(RolecallError):
@@ -208,6 +214,10 @@ class ReplyRepeats(ReplyUnusable):
 
 class ReplyRefused(ReplyUnusable):
     """The model or a content filter declined."""
+
+
+class TextTooHard(ReplyUnusable):
+    """A text of a model, or of what ran for it, takes too long to be read."""
 
 
 class ReplyMisshapen(ReplyUnusable):

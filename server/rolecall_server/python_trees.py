@@ -12,7 +12,7 @@ _BUILDING = threading.RLock()
 
 
 def parse_python(text: str) -> ast.Module:
-    """The tree of *text*; warnings about it, as of an invalid escape, are not shown.
+    """Return the tree of *text*; warnings about it, as of an invalid escape, are not shown.
 
     Raises: SyntaxError, ValueError, RecursionError or MemoryError, as ast.parse does.
     """
@@ -21,7 +21,7 @@ def parse_python(text: str) -> ast.Module:
 
 
 def parse_expression(source: str) -> ast.expr:
-    """The tree of the one expression *source* is.
+    """Parse *source*, which is one expression, and return its tree.
 
     Raises: as parse_python.
     """

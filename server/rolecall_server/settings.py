@@ -19,7 +19,7 @@ Scope = Literal["machine", "resource"]
 def _setting(
     default: object, description: str, *, scope: Scope = "resource", environment: str = "", **bounds: Any
 ) -> Any:
-    """A field of the table.
+    """Return a field of the table.
 
     *scope* ``machine`` keeps a setting that names a program or an address out of a workspace's own files;
     *environment* names the variable that stands in when the setting is not given.
@@ -224,24 +224,28 @@ class ReviewSettings(_Group):
         False,
         "Show *generate tests* above functions and classes that no test calls, where the editor draws code lenses.",
     )
+    symbol_lens: bool = _setting(
+        False,
+        "Show *tests* and *implement* above each function and class, where the editor draws code lenses.",
+    )
     trace: Literal["off", "hover", "hoverAndLens"] = _setting(
         "hover", "Say where an accepted line came from: not at all, when you point at it, or also in a code lens."
     )
 
     @property
     def hover(self) -> bool:
-        """Whether pointing at an accepted line says where it came from."""
+        """Return whether pointing at an accepted line says where it came from."""
         return self.trace != "off"
 
     @property
     def trace_lens(self) -> bool:
-        """Whether a code lens says it too."""
+        """Return whether a code lens says where an accepted line came from."""
         return self.trace == "hoverAndLens"
 
     @property
     def lenses(self) -> bool:
-        """Whether there is any code lens."""
-        return self.code_lens or self.trace_lens or self.test_lens
+        """Return whether there is any code lens."""
+        return self.code_lens or self.trace_lens or self.test_lens or self.symbol_lens
 
 
 class ServerSettings(_Group):
@@ -273,7 +277,7 @@ class Settings(_Group):
     server: ServerSettings = ServerSettings()
 
     def of_role(self, role: str) -> RoleSettings:
-        """What is different for *role* (``qa_engineer``)."""
+        """Return the settings that are different for *role* (``qa_engineer``)."""
         return cast("RoleSettings", getattr(self.roles, role, RoleSettings()))
 
     def for_role(self, role: str) -> Settings:
@@ -300,12 +304,10 @@ class SettingRow:
 
 
 def setting_rows() -> Iterator[SettingRow]:
-    """Every setting, in the order of the table."""
-    for group_name, group in Settings.model_fields.items():
-        assert isinstance(group.annotation, type)
-        assert issubclass(group.annotation, _Group)
-        properties = group.annotation.model_json_schema()["properties"]
-        for field in group.annotation.model_fields.values():
+    """Yield every setting, in the order of the table."""
+    for group_name, group in _groups():
+        properties = group.model_json_schema()["properties"]
+        for field in group.model_fields.values():
             schema = properties[field.alias]
             extra = cast("dict[str, JsonValue]", field.json_schema_extra)
             yield SettingRow(
@@ -318,11 +320,27 @@ def setting_rows() -> Iterator[SettingRow]:
             )
 
 
+def _groups() -> Iterator[tuple[str, type[_Group]]]:
+    """Return the groups of settings with their names, in the order of the table."""
+    for name, group in Settings.model_fields.items():
+        assert isinstance(group.annotation, type)
+        assert issubclass(group.annotation, _Group)
+        yield name, group.annotation
+
+
+def _variables() -> Iterator[tuple[str, str, str]]:
+    """Return the group, the name and the variable of each setting; schemas are slow to make, and not needed to read."""
+    for group_name, group in _groups():
+        for field in group.model_fields.values():
+            extra = cast("dict[str, JsonValue]", field.json_schema_extra)
+            yield group_name, str(field.alias), str(extra["environment"])
+
+
 _KEPT = ("type", "items", "enum", "minimum", "maximum", "exclusiveMinimum")
 
 
 def _value_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The part of a property's schema that clients use."""
+    """Return the part of a property's schema that clients use."""
     if "$ref" in schema:
         return {"type": "object"}
     branches = [branch for branch in schema.get("anyOf", ()) if branch["type"] != "null"]
@@ -333,18 +351,17 @@ def _value_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def read_settings(options: object, environ: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
-    """The settings that *options* (what a client sent) and *environ* amount to, and what was wrong with them.
+    """Return the settings that *options* (what a client sent) and *environ* amount to, and what was wrong with them.
 
     An option that is given wins over its variable; a wrong one is named in the second value and replaced
     by its default.
     """
     problems: list[str] = []
     given: dict[str, Any] = {}
-    for row in setting_rows():
-        _, group_name, name = row.key.split(".")
+    for group_name, name, variable in _variables():
         value = _given(_given(options, group_name), name)
-        if value in (None, "") and row.environment and environ.get(row.environment):
-            value = environ[row.environment]
+        if value in (None, "") and variable and environ.get(variable):
+            value = environ[variable]
         if value is not None:
             given.setdefault(group_name, {})[name] = value
     while True:

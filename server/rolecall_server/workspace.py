@@ -19,7 +19,7 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 
 from rolecall_analysis import is_python
-from rolecall_analysis.ignored import read_rules
+from rolecall_analysis.ignored import MAX_GITIGNORE_BYTES, read_rules
 from rolecall_server.errors import FileRefused
 
 MAX_FILE_BYTES = 2_000_000
@@ -51,7 +51,7 @@ _HOLDS_SECRETS = re.compile(
 """Names of files in which tools keep secrets: ``.env``, ``prod.env``, ``.env.local``, but not ``.env.example``."""
 
 _UNPORTABLE = re.compile(r"[\x00-\x1f\x7f\\/:*?\"<>|]|[. ]$|^ |^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)", re.IGNORECASE)
-"""What Windows reads as something else than a part of a name, or drops."""
+"""The names and characters that Windows reads as something else than a part of a name, or drops."""
 
 _ASCII_SEPARATORS = "\v\f\x1c\x1d\x1e"
 """Where ``str.splitlines`` ends lines, and editors do not."""
@@ -78,11 +78,11 @@ class TextFile:
     """Without the byte order mark."""
     has_bom: bool = False
     encoding: str = UTF_8
-    """What its bytes are in, by its byte order mark or its first lines."""
+    """The encoding of its bytes, by its byte order mark or its first lines."""
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of *text* with their endings, split where editors do: ``\\n``, ``\\r\\n`` and ``\\r`` only.
+    """Return the lines of *text* with their endings, split where editors do: ``\\n``, ``\\r\\n`` and ``\\r`` only.
 
     ``str.splitlines`` is the faster one, but also splits at form feeds and Unicode separators, which would shift every
     line after one.
@@ -93,17 +93,17 @@ def split_lines(text: str) -> list[str]:
 
 
 def sha256(text: str) -> str:
-    """The fingerprint by which a proposal knows its base."""
+    """Return the fingerprint by which a proposal knows its base."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def is_project(folder: Path) -> bool:
-    """Whether *folder* looks like the root of a project."""
+    """Return whether *folder* looks like the root of a project."""
     return any((folder / marker).exists() for marker in _ROOT_MARKERS)
 
 
 def find_root(path: Path) -> Path:
-    """The nearest folder above *path* that looks like a project; else the folder it lies in.
+    """Return the nearest folder above *path* that looks like a project; else the folder it lies in.
 
     Raises:
         FileRefused: there can be no such path.
@@ -116,7 +116,7 @@ def find_root(path: Path) -> Path:
 
 
 def resolve(path: Path) -> Path:
-    """*path* with links followed; it need not exist.
+    """Return *path* with links followed; it need not exist.
 
     Raises:
         FileRefused: there can be no such path, its links go in a circle, or it may not be looked at.
@@ -132,7 +132,7 @@ def resolve(path: Path) -> Path:
 
 
 def relative_path(workspace: Workspace, path: Path) -> str:
-    """*path* below the root, following links.
+    """Return *path* below the root, following links.
 
     Raises:
         FileRefused: it lies outside the workspace, or there can be no such path.
@@ -141,7 +141,7 @@ def relative_path(workspace: Workspace, path: Path) -> str:
 
 
 def _resolve_inside(workspace: Workspace, path: Path) -> Path:
-    """*path* with links followed; one that is not absolute counts from the root.
+    """Return *path* with links followed; one that is not absolute counts from the root.
 
     Raises:
         FileRefused: it lies outside the workspace, or there can be no such path.
@@ -156,7 +156,7 @@ def _resolve_inside(workspace: Workspace, path: Path) -> Path:
 
 
 def absolute_path(workspace: Workspace, path: str) -> Path:
-    """Where *path* lies on disk.
+    """Return the location of *path* on disk.
 
     Raises:
         FileRefused: it is absolute, climbs out of the workspace, or a link leads out of it.
@@ -167,7 +167,7 @@ def absolute_path(workspace: Workspace, path: str) -> Path:
 
 
 def name_key(path: str) -> str:
-    """*path* as the most lenient file system reads it: two that share a key may be one file somewhere.
+    """Return *path* as the most lenient file system reads it: two that share a key may be one file somewhere.
 
     Letter case, the form of Unicode characters, invisible characters, backslashes, dots and spaces at the end of a
     name, and what follows a colon make no difference.
@@ -180,7 +180,7 @@ def name_key(path: str) -> str:
 
 
 def why_not_changed(workspace: Workspace, path: str) -> str | None:
-    """Why no edit may name *path*, or ``None``.
+    """Return the reason why no edit may name *path*, or ``None``.
 
     It lies outside, is another name of a file inside or would become one on a system that is less strict, or is
     kept from models.
@@ -202,13 +202,15 @@ def why_not_changed(workspace: Workspace, path: str) -> str | None:
 
 
 def _is_portable(name: str) -> bool:
-    """Whether *name* is one part of a path, and the same, on every system."""
+    """Return whether *name* is one part of a path, and the same, on every system."""
     readings = (name, unicodedata.normalize("NFKC", name))
     return not any(_UNPORTABLE.search(one) or one in ("", ".", "..") for one in readings)
 
 
 def _twin(workspace: Workspace, path: str) -> str | None:
-    """What lies in the workspace, or is open, under another spelling of *path* or of a folder on the way to it."""
+    """Return the path that is in the workspace, or open, under another spelling of *path* or of a folder on the way to
+    it; else ``None``.
+    """
     parts = path.split("/")
     for n_parts, part in enumerate(parts):
         folder = "/".join(parts[:n_parts])
@@ -230,8 +232,13 @@ def _names_in(workspace: Workspace, folder: str) -> set[str]:
 
 
 def why_private(workspace: Workspace, path: str) -> str | None:
-    """Return what keeps *path* from any model, as a sentence, or ``None``: its name, or a file of the repository's."""
-    return privacy_of(workspace)(path)
+    """Return what keeps *path* from any model, as a sentence, or ``None``: its name, or a file of the repository's.
+
+    A link is judged by what it leads to as well.
+    """
+    why = privacy_of(workspace)
+    real = os.path.relpath(os.path.realpath(workspace.root / path), workspace.root) if "\0" not in path else path
+    return why(path) or why(real.replace(os.sep, "/"))
 
 
 def privacy_of(workspace: Workspace) -> Callable[[str], str | None]:
@@ -247,7 +254,11 @@ def _why_by_name(path: str) -> str | None:
 
 def privacy_rules_of(workspace: Workspace) -> Callable[[str], str | None]:
     """Return what says of a path which file of the repository's keeps it from any model."""
-    rules = [(name, read_rules(text)) for name in PRIVACY_FILES if (text := _rules_text(workspace.root / name))]
+    texts = {name: read_beginning(workspace.root / name, MAX_GITIGNORE_BYTES) for name in PRIVACY_FILES}
+    rules = [(name, read_rules(text.decode("utf-8", "replace"))) for name, text in texts.items() if text]
+
+    if not rules:
+        return lambda path: None
 
     def why(path: str) -> str | None:
         parts = path.split("/")
@@ -258,25 +269,18 @@ def privacy_rules_of(workspace: Workspace) -> Callable[[str], str | None]:
     return why
 
 
-def _rules_text(location: Path) -> str:
-    try:
-        return location.read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return ""
-
-
 def read_for_model(workspace: Workspace, path: str) -> str | None:
-    """The text of *path*, or ``None`` where there is none that can be read, or that a model may be shown."""
+    """Return the text of *path*, or ``None`` where there is none that can be read, or that a model may be shown."""
     return None if why_private(workspace, path) else read_text_or_none(workspace, path)
 
 
 def file_exists(workspace: Workspace, path: str) -> bool:
-    """Whether *path* is an open buffer or a file on disk."""
+    """Return whether *path* is an open buffer or a file on disk."""
     return path in workspace.buffers or absolute_path(workspace, path).is_file()
 
 
 def read_text_file(workspace: Workspace, path: str) -> TextFile:
-    """The text of *path*: the editor's if it is open there, else the disk's.
+    """Return the text of *path*: the editor's if it is open there, else the disk's.
 
     Raises:
         FileRefused: missing, not a regular file, outside the workspace, larger than `MAX_FILE_BYTES`,
@@ -290,7 +294,7 @@ def read_text_file(workspace: Workspace, path: str) -> TextFile:
 
 
 def read_text_or_none(workspace: Workspace, path: str) -> str | None:
-    """The text of *path*, or ``None`` where there is none that can be read."""
+    """Return the text of *path*, or ``None`` where there is none that can be read."""
     try:
         return read_text_file(workspace, path).text
     except FileRefused:
@@ -298,7 +302,7 @@ def read_text_or_none(workspace: Workspace, path: str) -> str | None:
 
 
 def decode(path: str, content: bytes) -> TextFile:
-    """*content* as text: by its byte order mark, by the encoding that a Python file declares, else as UTF-8.
+    """Return *content* as text: by its byte order mark, by the encoding that a Python file declares, else as UTF-8.
 
     Raises:
         FileRefused: binary, not in its encoding, or not to be written back byte for byte.
@@ -323,7 +327,7 @@ def decode(path: str, content: bytes) -> TextFile:
 
 
 def new_file(path: str, text: str) -> TextFile:
-    """A file that is to be made, in the encoding that its text declares.
+    """Return a file that is to be made, in the encoding that its text declares.
 
     Raises:
         FileRefused: it declares one that nobody knows.
@@ -334,7 +338,7 @@ def new_file(path: str, text: str) -> TextFile:
 
 
 def encode(file: TextFile) -> bytes:
-    """The bytes of *file*, from which `decode` reads the same text.
+    """Return the bytes of *file*, from which `decode` reads the same text.
 
     Raises:
         FileRefused: its encoding lacks a character, or the text says that it is in another encoding.
@@ -366,7 +370,7 @@ def _reads_otherwise(file: TextFile, content: bytes) -> bool:
 
 
 def _declared_encoding(path: str, content: bytes) -> str:
-    """The encoding that *content* says it is in; UTF-8 where it says nothing.
+    """Return the encoding that *content* says it is in; UTF-8 where it says nothing.
 
     Raises:
         FileRefused: nobody knows it, or what says so could not stand in it.
@@ -384,8 +388,22 @@ def _declared_encoding(path: str, content: bytes) -> str:
     raise FileRefused(f"{path} declares the encoding {name!r}, which cannot be.", "Correct its first lines.")
 
 
+def read_beginning(location: Path, most_bytes: int) -> bytes:
+    """Return the beginning of a regular file; nothing where there is none that can be read.
+
+    What a repository has under a known name may be a pipe, which keeps a reader for ever, or have no end.
+    """
+    try:
+        if not location.is_file():
+            return b""
+        with location.open("rb") as stream:
+            return stream.read(most_bytes)
+    except (OSError, ValueError):
+        return b""
+
+
 def read_bytes(location: Path, path: str) -> bytes:
-    """What lies at *location*, which the workspace knows as *path*.
+    """Return the content of the file at *location*, which the workspace knows as *path*.
 
     Raises:
         FileRefused: missing, not a regular file, larger than `MAX_FILE_BYTES`, or not to be read.

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolecall_analysis import Edit, FileFacts, Index, Position, Snapshot, Span, text_in
-from rolecall_analysis.packed import mentioned_names, pack, unpack
+from rolecall_analysis.facts.packed import mentioned_names, pack, unpack
 
 FRAGMENTS = [
     "def f(a, b=1):\n    return g(a)\n",

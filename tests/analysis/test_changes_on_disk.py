@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from rolecall_analysis import Index, definitions_in
-from rolecall_analysis.packed import pack
+from rolecall_analysis.facts.packed import pack
 from support.fixture import parse_fixture
 from support.trees import write_modules
 

@@ -106,6 +106,22 @@ def test_a_linked_work_tree_has_the_exclusions_of_the_main_one(tmp_path: Path) -
     assert found(tmp_path / "other") == {"kept.py"}
 
 
+@pytest.mark.skipif(shutil.which("git") is None, reason="no git")
+@pytest.mark.parametrize("place", ["config/git/ignore", "mine", "empty"])
+def test_what_the_user_leaves_out_of_every_repository_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    home, root = tmp_path / "home", tmp_path / "repository"
+    parse_fixture("#- .gitignore\n!kept.py\n#- mine.py\n#- kept.py\n#- a.py\n").write_to(root)
+    parse_fixture(f"#- {place}\nmine.py\nkept.py\n").write_to(home)
+    named = {"mine": f"[core]\nexcludesFile = ~/{place}\n", "empty": "[core]\nexcludesFile =\n"}
+    (home / ".gitconfig").write_text(named.get(place, ""))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+    (root / ".git").mkdir()
+    assert found(root) == ({"a.py", "kept.py"} | ({"mine.py"} if place == "empty" else set()))
+
+
 def test_a_pattern_that_would_take_hours_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / ".gitignore").write_text("*a*a*a*a*a*a*a*a*a*a*b\nleft_out.py\n")
     for name in ("a" * 200, "left_out"):
@@ -140,9 +156,9 @@ ignore_files = st.lists(patterns, max_size=4).map("\n".join)
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="no git")
 @settings(max_examples=60, deadline=None)
-@given(ignore_files, ignore_files)
+@given(ignore_files, ignore_files, ignore_files)
 def test_what_is_left_out_is_what_git_leaves_out(
-    tmp_path_factory: pytest.TempPathFactory, outer: str, inner: str
+    tmp_path_factory: pytest.TempPathFactory, outer: str, inner: str, users: str
 ) -> None:
     root = tmp_path_factory.mktemp("git")
     for path in (*PATHS, *OTHER_PATHS):
@@ -150,8 +166,10 @@ def test_what_is_left_out_is_what_git_leaves_out(
         (root / path).write_text("")
     (root / ".gitignore").write_text(outer)
     (root / "a" / ".gitignore").write_text(inner)
-    git = ["git", "-C", str(root), "-c", "core.excludesFile=/dev/null"]
+    git = ["git", "-C", str(root)]
     subprocess.run([*git, "init", "--quiet"], check=True)
+    subprocess.run([*git, "config", "core.excludesFile", ".git/users"], check=True)
+    (root / ".git" / "users").write_text(users)
     listed = subprocess.run(
         [*git, "ls-files", "--others", "--exclude-standard", "-z"], check=True, capture_output=True, text=True
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_analysis.lineage import MAX_ANCESTORS, linearise
+from rolecall_analysis.resolution.lineage import MAX_ANCESTORS, linearise
 
 HIERARCHIES = st.lists(st.lists(st.integers(0, 9), max_size=3, unique=True), min_size=1, max_size=10)
 """For each class the numbers of its bases; those that are not smaller than its own are dropped."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rolecall_analysis import Call, Definition, FileFacts, Import, Position, Problem, Reference, Snapshot, Span
-from rolecall_analysis.packed import mentioned_names, mentions, pack, unpack
+from rolecall_analysis.facts.packed import mentioned_names, mentions, pack, unpack
 
 TEXT = '''"""Prices."""
 from typing import TYPE_CHECKING

@@ -15,9 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_analysis import Index, Problem, definitions_in, saved
-from rolecall_analysis.reading import SETTLED_NS
-from rolecall_analysis.saved import SavedFacts
+from rolecall_analysis import Index, Problem, definitions_in
+from rolecall_analysis.indexing import saved_facts as saved
+from rolecall_analysis.indexing.file_reading import SETTLED_NS
+from rolecall_analysis.indexing.saved_facts import SavedFacts
 from support.trees import write_modules
 
 N_FILES = 30
@@ -49,7 +50,7 @@ def settle() -> None:
 
 def n_read(root: Path, store: Path, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many files an index that starts anew reads."""
-    from rolecall_analysis import index as index_module
+    from rolecall_analysis.indexing import index as index_module
 
     read: list[str] = []
     read_files = index_module.read_files
@@ -138,7 +139,7 @@ def test_the_store_of_another_version_is_built_again(root: Path, store: Path, mo
 
 
 def test_the_version_is_that_of_the_code_and_stays_the_same_between_processes() -> None:
-    program = "from rolecall_analysis.saved import graph_version; print(graph_version())"
+    program = "from rolecall_analysis.indexing.saved_facts import graph_version; print(graph_version())"
     told = subprocess.run([sys.executable, "-I", "-c", program], check=True, capture_output=True, text=True).stdout
     assert int(told) == saved.graph_version() > 0
 

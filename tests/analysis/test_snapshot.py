@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolecall_analysis import Index, Snapshot
-from rolecall_analysis.records import Decoded, Files, Record
+from rolecall_analysis.facts.records import Decoded, Files, Record
 from support.fixture import parse_fixture
 
 SHOP = """
@@ -127,7 +127,7 @@ def test_files_with_changes_are_those_of_a_dictionary(changes: list[dict[str, in
 
 def scan_of(number: int) -> bytes:
     from rolecall_analysis import facts_of
-    from rolecall_analysis.packed import pack
+    from rolecall_analysis.facts.packed import pack
 
     return pack(facts_of("a.py", f"def f{number}(): ..."))
 

@@ -103,9 +103,9 @@ def test_killed_workers_are_started_again_and_nothing_is_lost(tmp_path: Path, wo
     index = Index(write_modules(tmp_path, 600, n_lines=60), workers=workers)
     killed: set[int] = set()
 
-    def kill(n_done: int, n_files: int) -> None:
+    def kill(_n_done: int, _n_files: int) -> None:
         for process_id in workers.process_ids():
-            if n_done < n_files // 2 and process_id not in killed:
+            if len(killed) < 4 and process_id not in killed:
                 os.kill(process_id, signal.SIGKILL)
                 killed.add(process_id)
 
@@ -123,14 +123,14 @@ def test_a_file_that_ends_its_reader_is_left_out_until_it_does_not_and_the_rest_
     write_modules(tmp_path / "root", N_FILES)
     (tmp_path / "crashing").touch()
     crashing = """
-        import os, rolecall_analysis.reading as reading
+        import os, rolecall_analysis.indexing.file_reading as reading
         read_file = reading.read_file
         def crash(root, path, digest=b""):
             if path == "pkg2/m222.py" and root.with_name("crashing").exists():
                 os._exit(11)
             return read_file(root, path, digest)
         reading.read_file = crash
-        from rolecall_analysis.worker import main
+        from rolecall_analysis.indexing.worker import main
         main()
     """
     workers = make_workers(crashing)
@@ -163,8 +163,10 @@ def test_where_the_system_refuses_processes_this_one_reads(tmp_path: Path) -> No
         import resource, sys
         from pathlib import Path
         from rolecall_analysis import Index, Workers
-        # Three are open anyway, three are enough to read files, and a process would take four.
-        resource.setrlimit(resource.RLIMIT_NOFILE, (6, 6))
+        # Beside those that are open, three are enough to read files, and a process would take four.
+        is_open = [Path("/proc/self/fd", str(number)).exists() for number in range(64)]
+        limit = [number for number, taken in enumerate(is_open) if not taken][2] + 1
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit))
         index = Index(Path(sys.argv[1]), workers=Workers(2))
         (problem,) = index.scan()
         print(len(index.snapshot().files), problem.message)
@@ -182,7 +184,7 @@ def test_where_the_system_refuses_processes_this_one_reads(tmp_path: Path) -> No
 def test_a_worker_that_does_not_answer_in_time_is_replaced(tmp_path: Path, make_workers: MakeWorkers) -> None:
     once = tmp_path / "once"
     program = f"""
-        import pathlib, time, rolecall_analysis.worker as worker
+        import pathlib, time, rolecall_analysis.indexing.worker as worker
         answer, once = worker._answer, pathlib.Path({str(once)!r})
         def hang(request, trees):
             if not once.exists():

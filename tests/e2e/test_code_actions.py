@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from lsprotocol import types
 
-from rolecall_server.review.shelf import load_proposal
+from rolecall_server.review.proposals.proposal_store import load_proposal
 from support.chat_server import ChatServer, Script
 from support.editor import Editor, capabilities, editing, rich_capabilities, until
 from support.edits import block
@@ -195,3 +195,19 @@ async def test_the_last_decision_can_be_undone_from_the_file_it_was_about(root: 
         assert title not in await editor.actions("tests/test_price.py")
         await editor.choose((await editor.actions("shop/price.py"))[title])
         await until(lambda: "p1/h1" in editor.hunks("shop/price.py"))
+
+
+async def test_what_another_tool_says_can_be_mended_where_the_editor_draws_the_review(root: Path) -> None:
+    able = rich_capabilities()
+    able.experimental = {"rolecall": {"review": True}}
+    where = types.Range(types.Position(5, 4), types.Position(5, 10))
+    said = types.Diagnostic(where, "Argument of type\n  list is not int", source="types")
+    async with editing(root, environment(root.parent / "home"), None, able) as editor:
+        uri = editor.open("shop/price.py")
+        params = types.CodeActionParams(
+            types.TextDocumentIdentifier(uri),
+            where,
+            types.CodeActionContext([said], only=[types.CodeActionKind.QuickFix]),
+        )
+        actions = await editor.client.text_document_code_action_async(params) or ()
+        assert [each.title for each in actions] == ["Rolecall: propose a fix of “Argument of type list is not int”"]

@@ -110,3 +110,24 @@ async def test_without_any_lens_nothing_is_announced(root: Path) -> None:
             assert editor.initialized
             assert editor.initialized.capabilities.code_lens_provider is None
             assert editor.initialized.capabilities.hover_provider is None
+
+
+async def test_each_function_can_have_its_tests_and_its_change_asked_for_above_it_once_that_is_turned_on(
+    root: Path,
+) -> None:
+    environ = environment(root.parent / "home")
+    async with editing(root, environ, {"review": {"symbolLens": True}}, rich_capabilities()) as editor:
+        uri = editor.open("shop/price.py")
+        lenses = [(lens.range.start.line, lens.command) for lens in await editor.lenses("shop/price.py")]
+        assert [(line, command.title, [*(command.arguments or ())]) for line, command in lenses if command] == [
+            (line, title, [{"uri": uri, "symbol": symbol}])
+            for line, symbol in ((3, "total"), (8, "discount"))
+            for title in ("tests", "implement…")
+        ]
+        editor.open("tests/test_price.py")
+        assert [lens.command.title for lens in await editor.lenses("tests/test_price.py") if lens.command] == [
+            "implement…"
+        ]
+    async with editing(root, environ, None, rich_capabilities()) as editor:
+        editor.open("shop/price.py")
+        assert await editor.lenses("shop/price.py") == []

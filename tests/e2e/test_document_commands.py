@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from rolecall_server.review.anchor import text_with
-from rolecall_server.review.proposal import HunkState
-from rolecall_server.review.shelf import decide, save_proposal
+from rolecall_server.review.proposals.anchor import text_with
+from rolecall_server.review.proposals.proposal import HunkState
+from rolecall_server.review.proposals.proposal_store import decide, save_proposal
 from rolecall_server.team.documents import (
     Content,
     Design,
@@ -27,7 +27,7 @@ from rolecall_server.team.documents import (
     TaskList,
     Understanding,
 )
-from rolecall_server.team.documents.shelf import load_document, publish
+from rolecall_server.team.documents.document_store import load_document, publish
 from support.proposals import propose, store_of
 from support.workspaces import environment, write_workspace
 

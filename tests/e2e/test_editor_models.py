@@ -63,14 +63,14 @@ async def test_a_role_works_with_the_editors_model_and_its_pieces_are_shown_as_t
     client: FrameClient, root: Path, tmp_path: Path
 ) -> None:
     assert "runId" in await ask_engineer(client, root)
-    asked = (await client.wait_for(is_request, 30))["params"]
+    asked = (await client.wait_for(is_request))["params"]
     assert (asked["vendor"], asked["model"]) == ("copilot", "x-1")
     assert "Round." in asked["messages"][-1]["text"]
     assert "code you point them at" in asked["justification"]
     for piece in (REPLY[:20], REPLY[20:]):
         await client.notify("rolecall/model/delta", {"callId": asked["callId"], "text": piece})
     await client.answer("rolecall/model/ask", {"text": REPLY, "promptTokens": 900, "completionTokens": 40})
-    done = await client.wait_for(lambda message: (message.get("params") or {}).get("state") == "finished", 30)
+    done = await client.wait_for(lambda message: (message.get("params") or {}).get("state") == "finished")
     assert done["params"]["proposalId"] == "p1"
     store = open_store(tmp_path / "home" / "data" / "rolecall" / "rolecall.db")
     assert store.spent("r1").tokens == 940
@@ -100,10 +100,10 @@ async def test_what_keeps_the_model_from_answering_is_one_typed_error_and_nothin
     await ask_engineer(client, root)
     await client.answer("rolecall/model/ask", answer)
     if error == "ContextOverflow":  # it is shown less, and asked once more
-        first = await client.wait_for(is_request, 30)
-        again = await client.wait_for(lambda message: is_request(message) and message["id"] != first["id"], 30)
+        first = await client.wait_for(is_request)
+        again = await client.wait_for(lambda message: is_request(message) and message["id"] != first["id"])
         await client.send({"jsonrpc": "2.0", "id": again["id"], "result": answer})
-    failed = await client.wait_for(lambda message: (message.get("params") or {}).get("state") == "failed", 30)
+    failed = await client.wait_for(lambda message: (message.get("params") or {}).get("state") == "failed")
     assert failed["params"]["error"] == error
     assert contents(root) == before
 
@@ -112,11 +112,11 @@ async def test_a_cancelled_run_takes_its_request_back_and_a_late_answer_is_harml
     client: FrameClient, root: Path
 ) -> None:
     run_id = (await ask_engineer(client, root))["runId"]
-    asked = await client.wait_for(is_request, 30)
+    asked = await client.wait_for(is_request)
     await client.request(
         "workspace/executeCommand", {"command": "rolecall.run.cancel", "arguments": [{"runId": run_id}]}
     )
-    taken_back = await client.wait_for(lambda message: message.get("method") == "$/cancelRequest", 30)
+    taken_back = await client.wait_for(lambda message: message.get("method") == "$/cancelRequest")
     assert taken_back["params"]["id"] == asked["id"]
     await client.notify("rolecall/model/delta", {"callId": asked["params"]["callId"], "text": "late"})
     await client.notify("rolecall/model/delta", {"callId": "nobody's"})
@@ -126,12 +126,12 @@ async def test_a_cancelled_run_takes_its_request_back_and_a_late_answer_is_harml
 
 async def test_a_model_that_goes_in_circles_is_stopped(client: FrameClient, root: Path) -> None:
     await ask_engineer(client, root)
-    asked = (await client.wait_for(is_request, 30))["params"]
+    asked = (await client.wait_for(is_request))["params"]
     for _ in range(60):
         await client.notify("rolecall/model/delta", {"callId": asked["callId"], "text": "and again " * 10})
-    failed = await client.wait_for(lambda message: (message.get("params") or {}).get("state") == "failed", 30)
+    failed = await client.wait_for(lambda message: (message.get("params") or {}).get("state") == "failed")
     assert failed["params"]["error"] == "ReplyRepeats"
-    await client.wait_for(lambda message: message.get("method") == "$/cancelRequest", 30)
+    await client.wait_for(lambda message: message.get("method") == "$/cancelRequest")
 
 
 @pytest.mark.parametrize("models", [{"models": []}, None, {"models": [{"name": "no id"}]}])

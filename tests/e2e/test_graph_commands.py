@@ -15,8 +15,8 @@ from urllib.parse import quote
 import pytest
 
 from rolecall_analysis import Index
-from rolecall_server.craft.history import Memory
-from rolecall_server.sandbox import TestOutcome, TestRun
+from rolecall_server.craft.history import SuiteHistoryStore
+from rolecall_server.sandbox import TestResult, TestRun
 from support.patience import PATIENCE_S
 from support.stores import open_store
 from support.terminal import in_terminal
@@ -63,8 +63,10 @@ def test_a_test_that_was_seen_to_run_what_changed_is_told_first_with_that_reason
     store = open_store(root.parent / "home" / "data" / "rolecall" / "rolecall.db")
     test = "tests/test_by_name.py::test_by_name"
     ran = frozenset({("tests/test_by_name.py", 1), ("shop/cart.py", 4)})
-    outcomes = (TestOutcome(test, "passed"),)
-    Memory(store, root.resolve(), index.snapshot()).learn(TestRun("ran", outcomes=outcomes, functions={test: ran}))
+    outcomes = (TestResult(test, "passed"),)
+    SuiteHistoryStore(store, root.resolve(), index.snapshot()).learn(
+        TestRun("ran", outcomes=outcomes, functions={test: ran})
+    )
     index.close()
     told = json.loads(rolecall(root, "graph", "tests", ".", "--of", "shop/cart.py::checkout", "--json").stdout)
     assert (told[0]["path"], told[0]["tests"]) == ("tests/test_by_name.py", [test])

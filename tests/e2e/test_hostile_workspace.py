@@ -17,6 +17,8 @@ from support.patience import PATIENCE_S
 from support.terminal import in_terminal
 from support.workspaces import FILES, GOOD_TESTS, contents, environment, write_workspace
 
+pytestmark = pytest.mark.starts_anew
+
 MODULES = [
     "server/__init__.py",
     "analysis/__init__.py",

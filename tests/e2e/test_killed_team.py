@@ -7,9 +7,8 @@ import os
 import re
 import signal
 import subprocess
-import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,9 +16,11 @@ from typing import Any
 import pytest
 
 from rolecall_server.model import ChatMessage
-from rolecall_server.team.pool import Pool, load_pool
+from rolecall_server.team.messages.board import Pool, load_pool
 from support.chat_server import ChatServer, Turn, hangs
+from support.dying import DyingPopen
 from support.patience import PATIENCE_S
+from support.prepared import ROLECALL, PreparedPopen
 from support.proposals import store_of
 from support.shop_team import BRIEF, shop_speeches
 from support.team_model import who_is_asked
@@ -27,8 +28,6 @@ from support.workspaces import contents, environment, write_workspace
 
 ROLES = "product_manager,architect,project_manager,engineer,qa_engineer,reviewer"
 QUIET = ("--json", "--set", "tests.run=false", "--set", "budget.tokensPerRun=0", "--set", "budget.callsPerRun=0")
-ROLECALL = ("-I", "-m", "rolecall_server")
-DYING = (str(Path(__file__).parent.parent / "support/dying.py"),)
 KILLED = -signal.SIGKILL
 N_STEPS = 12
 
@@ -67,12 +66,11 @@ class Office:
         talks = map(json.loads, self.paid())
         return {who_is_asked([ChatMessage("system", one[0]), ChatMessage("user", one[1])]) for one in talks}
 
-    def run(self, base_url: str, root: Path, *command: str) -> int:
-        """The exit code of a process that is waited for."""
-        environ = environment(self.home, base_url)
-        self.process = subprocess.Popen(
-            [sys.executable, *command], cwd=root, env=environ, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL
-        )
+    def run(self, base_url: str, root: Path, *command: str, dies: Sequence[str] = ()) -> int:
+        """The exit code of a process that is waited for; it may die before or after a step of its own."""
+        environ, nothing = environment(self.home, base_url), subprocess.DEVNULL
+        popen = DyingPopen if dies else PreparedPopen
+        self.process = popen([*ROLECALL, *dies, *command], cwd=root, env=environ, stdin=nothing, stdout=nothing)
         return self.process.wait(PATIENCE_S)
 
     def said(self) -> dict[tuple[str, str], str]:
@@ -92,7 +90,7 @@ def undisturbed(folder: Path) -> tuple[dict[tuple[str, str], str], int]:
     office = Office(folder / "home")
     with ChatServer(office.answer) as chat:
         root = write_workspace(folder / "work")
-        assert office.run(chat.base_url, root, *ROLECALL, "run", BRIEF, "--roles", ROLES, *QUIET) == 0
+        assert office.run(chat.base_url, root, "run", BRIEF, "--roles", ROLES, *QUIET) == 0
     return office.said(), len(office.asked)
 
 
@@ -107,7 +105,7 @@ def test_a_run_killed_at_every_step_ends_as_one_that_was_not(tmp_path: Path, roo
         for n_steps in range(1, N_STEPS + 2):
             paid, n_asked = office.paid() if n_steps > 1 else set(), len(office.asked)
             dies_at = "1" if when == "after" else "2"  # the first is done, or a run would never get on
-            code = office.run(chat.base_url, root, *DYING, when, dies_at, *command)
+            code = office.run(chat.base_url, root, *command, dies=(when, dies_at))
             assert not paid & set(office.asked[n_asked:]), "a finished call is not made again"
             if code != KILLED:
                 break
@@ -130,12 +128,12 @@ def test_a_run_killed_inside_every_model_call_ends_as_one_that_was_not(tmp_path:
                 continue  # roles at work at the same time may have been faster than the kill
             office.kill_at = who
             paid, n_asked = office.paid() if office.asked else set(), len(office.asked)
-            assert office.run(chat.base_url, root, *ROLECALL, *command) == KILLED
+            assert office.run(chat.base_url, root, *command) == KILLED
             assert not paid & set(office.asked[n_asked:]), "a finished call is not made again"
             command = ("resume", "r1", *QUIET)
         office.kill_at = ""
         paid, n_asked = office.paid(), len(office.asked)
-        assert office.run(chat.base_url, root, *ROLECALL, *command) == 0
+        assert office.run(chat.base_url, root, *command) == 0
         assert not paid & set(office.asked[n_asked:])
         chat.problems.clear()  # a process that is killed may leave half a request behind
     assert office.said() == expected

@@ -75,13 +75,13 @@ async def test_a_long_scan_shows_how_far_it_is_where_the_editor_shows_progress(
     async with connected(root, environ) as client:
         await begin(client, root, window={"workDoneProgress": True})
         asked = await client.answer("window/workDoneProgress/create", None)
-        begun = await client.wait_for(lambda message: is_progress(message, "begin"), 30)
+        begun = await client.wait_for(lambda message: is_progress(message, "begin"))
         assert begun["params"]["token"] == asked["token"]
         assert begun["params"]["value"]["title"] == "Indexing work"
-        report = await client.wait_for(lambda message: is_progress(message, "report"), 30)
+        report = await client.wait_for(lambda message: is_progress(message, "report"))
         assert "of 5,000 files" in report["params"]["value"]["message"]
         assert 0 < report["params"]["value"]["percentage"] <= 100
-        await client.wait_for(lambda message: is_progress(message, "end"), 60)
+        await client.wait_for(lambda message: is_progress(message, "end"))
 
 
 async def test_a_request_is_answered_while_a_large_document_is_read(tmp_path: Path, environ: dict[str, str]) -> None:

@@ -482,6 +482,14 @@ async def test_symbols_are_bounded_and_those_of_unsaved_text_among_them(tmp_path
         assert await asker.ask("workspace/symbol", {"query": "Cart"}) == []
 
 
+async def test_many_symbols_of_other_languages_do_not_hide_one_that_is_asked_for(tmp_path: Path) -> None:
+    others = "".join(f"function step() {{ return {n} }}\n" for n in range(1_000))
+    files = f"#- a.js\n{others}#- b.py\ndef step(): ...\n"
+    async with asking(tmp_path, files, {"workspaceSymbol": True, "languages": ["python"]}) as asker:
+        (found,) = await asker.ask("workspace/symbol", {"query": "step"})
+        assert asker.shown_all([found["location"]]) == ["b.py:1:step"]
+
+
 async def test_symbols_of_languages_that_are_not_asked_for_are_left_out(tmp_path: Path) -> None:
     async with asking(tmp_path, SHOP, {"workspaceSymbol": True, "languages": ["go"]}) as asker:
         await asker.open("shop/price.py")

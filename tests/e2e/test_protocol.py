@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import functools
+import json
+import os
 import re
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
+from pygls.protocol.json_rpc import JsonRPCRequestMessage
 
+from rolecall_server.lsp.protocol import MAX_BODY_BYTES, make_converter
 from support.chat_server import ChatServer, hangs
 from support.edits import block
-from support.frames import FrameClient, connected
+from support.frames import SERVER, FrameClient, connected
 from support.stores import open_store
 from support.workspaces import FILES, environment, write_workspace
 
@@ -262,6 +270,108 @@ async def test_a_method_that_is_no_text_is_an_invalid_request(root: Path, enviro
         assert (await client.reply_to(77))["error"]["code"] == -32600
 
 
+async def test_a_message_within_the_parameters_of_another_is_not_answered(root: Path, environ: dict[str, str]) -> None:
+    within = {"jsonrpc": "2.0", "id": 4711, "method": "textDocument/hover", "params": 5}
+    async with connected(root, environ) as client:
+        await client.initialize()
+        reply = await client.request("rolecall/messages", {"runId": within})
+        assert reply["error"]["code"] == -32602
+        assert "result" in await client.request("rolecall/status", [within])
+        assert not [message for message in client.received if message.get("id") == 4711]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"jsonrpc": "2.0", "id": 77, "method": "rolecall/status", "params": %s}' % (b"[" * 10**5 + b"]" * 10**5),
+        b'{"params": {"id": 1, "method": %s}, "method": "shutdown", "jsonrpc": "2.0", "id": 77}'
+        % (b"[" * 10**5 + b"]" * 10**5),
+        b'{"jsonrpc": "2.0", "id": 77, "method": "rolecall/status", "params": {"deep": ' + b"[" * 10**5,
+        b'{"jsonrpc": "2.0", "id": 77, "method": "rolecall/status", "params": %s}' % (b"9" * 5_000),
+        b'{"jsonrpc": "2.0", "id": 77, "method": "rolecall/status", "params": {"type_name": "two words"}}',
+        b'{"jsonrpc": "2.0", "id": 77, "method": "rolecall/status"}',
+        b'{"jsonrpc": "1.0", "id": 77, "method": "rolecall/status"}',
+        b'{"id": 77, "method": "rolecall/status"}',
+    ],
+)
+async def test_a_request_that_can_hardly_be_read_is_answered_under_its_id(
+    root: Path, environ: dict[str, str], body: bytes
+) -> None:
+    async with connected(root, environ) as client:
+        await client.initialize()
+        await client.send_body(body)
+        await client.reply_to(77)
+        assert (await client.request("shutdown"))["result"] is None
+        assert [message.get("id") for message in client.received if "method" not in message] == [1, 77, 2]
+
+
+@pytest.mark.parametrize("depth", [10**2, 4 * 10**2, 7 * 10**2, 9 * 10**2])
+async def test_a_request_whose_values_lie_too_deep_to_be_sent_back_is_refused_under_its_id(
+    root: Path, environ: dict[str, str], depth: int
+) -> None:
+    deep: object = functools.reduce(lambda inner, _: [inner], range(depth), 0)
+    async with connected(root, environ) as client:
+        await client.initialize()
+        refused = await client.request("codeAction/resolve", {"title": "", "data": deep})
+        assert refused["error"]["code"] == -32602
+        action = {"title": "", "data": [[[[{"a": [[[5]]]}]]]]}
+        assert (await client.request("codeAction/resolve", action))["result"] == action
+
+
+def test_parameters_that_no_type_is_known_for_stay_as_they_were_sent() -> None:
+    params = {"many": [{} for _ in range(1_000)], "type_name": "two words"}
+    fields = {"jsonrpc": "2.0", "id": 1, "method": "rolecall/status", "params": params}
+    assert make_converter().structure(fields, JsonRPCRequestMessage).params is params
+
+
+@pytest.mark.parametrize("body", [b"{", b"[]", b"{}", b'{"jsonrpc": "2.0", "id": 1.5, "method": "shutdown"}'])
+async def test_what_cannot_be_told_by_an_id_is_refused_without_one(
+    root: Path, environ: dict[str, str], body: bytes
+) -> None:
+    async with connected(root, environ) as client:
+        await client.initialize()
+        await client.send_body(body)
+        refused = await client.wait_for(lambda message: "error" in message)
+        assert refused["id"] is None
+        assert refused["error"]["code"] in (-32700, -32600)
+
+
+async def test_a_message_of_gigabytes_is_passed_over(root: Path, environ: dict[str, str]) -> None:
+    n_bytes, piece = MAX_BODY_BYTES + 1, b" " * 2**20
+    async with connected(root, environ) as client:
+        await client.initialize()
+        before = psutil.Process(client.process.pid).memory_info().rss
+        await client.send_bytes(b"Content-Length: %d\r\n\r\n" % n_bytes)
+        for _ in range(n_bytes // len(piece)):
+            await client.send_bytes(piece)
+        await client.send_bytes(piece[: n_bytes % len(piece)])
+        assert (await client.wait_for(lambda message: "error" in message))["id"] is None
+        assert psutil.Process(client.process.pid).memory_info().rss - before < 50 * 2**20
+        assert (await client.request("shutdown"))["result"] is None
+
+
+async def test_a_header_without_an_end_ends_the_server(root: Path, environ: dict[str, str]) -> None:
+    async with connected(root, environ) as client:
+        await client.initialize()
+        await client.send_bytes(b"Content-Type: " + b"x" * 100_000)
+        assert await client.exit_code() == 2
+
+
+async def test_an_editor_that_hears_nothing_any_more_is_served_no_more(root: Path, environ: dict[str, str]) -> None:
+    ours, theirs = os.pipe()
+    process = subprocess.Popen(SERVER, cwd=root, env=environ, stdin=subprocess.PIPE, stdout=theirs)
+    os.close(theirs)
+    os.close(ours)
+    assert process.stdin is not None
+    hello = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"capabilities": {}}}).encode()
+    with process, contextlib.suppress(BrokenPipeError):
+        while process.poll() is None:
+            process.stdin.write(b"Content-Length: %d\r\n\r\n%s" % (len(hello), hello))
+            process.stdin.flush()
+            time.sleep(0.05)
+    assert process.returncode == 1
+
+
 async def test_notifications_about_nothing_are_harmless(root: Path, environ: dict[str, str]) -> None:
     uri = (root / "shop" / "price.py").as_uri()
     place = {"line": 0, "character": 0}
@@ -304,6 +414,21 @@ def shout(ls, *arguments):
     subprocess.run([sys.executable, "-c", "print('a child')"])
     return {"shouted": True}
 """
+
+UNWRITABLE_ANSWER = """
+@server.command("test.answer")
+def answer(ls, *arguments):
+    return [object()]
+"""
+
+
+async def test_an_answer_that_cannot_be_written_is_an_error_all_the_same(root: Path, environ: dict[str, str]) -> None:
+    async with connected(root, environ, command=server_with(UNWRITABLE_ANSWER)) as client:
+        await client.initialize()
+        reply = await client.request("workspace/executeCommand", {"command": "test.answer"})
+        assert reply["error"]["code"] == -32603
+        assert (await client.request("shutdown"))["result"] is None
+
 
 FAILING_HANDLER = """
 @server.command("test.fail")

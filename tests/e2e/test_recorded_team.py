@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.model.recording import read_recording, write_sealed
+from rolecall_server.model.recordings.recording import read_recording, write_sealed
 from support.library import unpack_team_library
 from support.quotes import read_lines, with_quotes
 from support.terminal import in_terminal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -14,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from rolecall_server.review.evidence import Evidence, Failure, Tally
-from rolecall_server.review.shelf import Reviewed, load_proposal
+from rolecall_server.review.proposals.evidence import Evidence, Failure, Tally
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal
 from support.editor import editing, until
 from support.patience import PATIENCE_S
 from support.proposals import propose, store_of
@@ -152,6 +153,52 @@ def test_an_import_is_decided_with_what_uses_it(root: Path, answers: list[str], 
     before_question, _, _ = shown.partition("Accept it?")
     assert "+import math" in before_question
     assert "(2/3) h2" in before_question
+
+
+ONE_TASK = {"h1": ("R1", "T1"), "h2": ("R2", "T1"), "h3": ("T1",), "h4": ("T1",), "h5": ("T1",)}
+TWO_TASKS = {**ONE_TASK, "h2": ("R1", "T2")}
+WITH_TESTS = {
+    PRICE: BETTER,
+    "shop/cart.py": FILES["shop/cart.py"].replace("total(cart)", "total([*cart])"),
+    "tests/test_new.py": "def test_one():\n    assert 1\n\n\ndef test_two():\n    assert 2\n",
+}
+"""In h1 and h2, h3, h4 and h5."""
+
+
+@pytest.mark.parametrize(
+    ("serves", "answers", "expected"),
+    [
+        (ONE_TASK, ["g", "n", "g"], "accepted accepted rejected accepted accepted"),
+        (ONE_TASK, ["x too clever", "y", "x"], "rejected rejected accepted rejected rejected"),
+        (ONE_TASK, ["g", "u", "n", "q"], "rejected pending pending pending pending"),
+        (TWO_TASKS, ["g", "n", "q"], "accepted rejected pending pending pending"),
+        (TWO_TASKS, ["x", "y", "q"], "rejected accepted pending pending pending"),
+    ],
+    ids=["accept", "reject", "undo", "accept another task's not", "reject another task's not"],
+)
+def test_what_a_file_has_for_one_task_is_decided_with_one_key(
+    root: Path, serves: dict[str, tuple[str, ...]], answers: list[str], expected: str
+) -> None:
+    proposal_id = proposed(root, {**WITH_TESTS}, serves=serves)
+    _, shown = answer(root, answers, "review", proposal_id)
+    assert " ".join(states(root, proposal_id).values()) == expected, shown
+    if "x too clever" in answers:
+        reasons = now(root, proposal_id).reasons
+        assert [reasons[hunk_id] for hunk_id in ("h1", "h2", "h4")] == ["too clever", "too clever", ""]
+
+
+def test_hunks_are_listed_by_file_and_task_and_each_test_in_one_line(root: Path) -> None:
+    proposal_id = proposed(root, {**WITH_TESTS}, serves={**TWO_TASKS, "h4": ("R1",), "h5": ()})
+    _, shown = answer(root, ["q"], "review", proposal_id)
+    listed, _, _ = shown.partition("Accept it?")
+    assert [line.rstrip() for line in listed.splitlines() if re.match("  +([a-z/_]+[.]py: )?h[0-9]", line)] == [
+        "  shop/price.py: h1  for T1",
+        "  shop/price.py: h2  for T2",
+        "  shop/cart.py: h3  for T1",
+        "  tests/test_new.py: h4, h5",
+        "    h4 test_one (+2, R1)",
+        "    h5 test_two (+4)",
+    ]
 
 
 def test_a_hunk_is_edited_in_the_developers_editor_and_then_decided(root: Path) -> None:

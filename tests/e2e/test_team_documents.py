@@ -12,7 +12,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from rolecall_server.review.shelf import save_proposal
+from rolecall_server.review.proposals.proposal_store import save_proposal
 from rolecall_server.store import Store
 from rolecall_server.team.documents import (
     CaseKind,
@@ -28,7 +28,7 @@ from rolecall_server.team.documents import (
     TestCase,
     TestPlan,
 )
-from rolecall_server.team.documents.shelf import load_document, publish, revise
+from rolecall_server.team.documents.document_store import load_document, publish, revise
 from support.editor import Editor, editing, rich_capabilities, until, value_of
 from support.proposals import propose, store_of
 from support.workspaces import environment, write_workspace
@@ -389,6 +389,16 @@ async def test_showing_a_document_again_brings_it_up_to_date_but_not_over_an_edi
         at.editor.save(str(at.paths["design"]))
         await at.editor.execute("rolecall.document.show", documentId=at.ids["design"])
         assert at.paths["design"].read_text(encoding="utf-8") == typed
+
+
+@pytest.mark.parametrize("named", ["h1", "r1", "d01", "D1", "d 1", "1"])
+async def test_the_id_of_something_else_is_no_document(root: Path, named: str) -> None:
+    async with desk(root) as at:
+        reply = await at.editor.execute("rolecall.document.show", documentId=named)
+        assert value_of(reply, "error") == "NotFound"
+        named_page = types.TextDocumentIdentifier(at.paths["wanted"].with_name("d01-requirements.md").as_uri())
+        place = types.HoverParams(named_page, types.Position(0, 0))
+        assert await at.editor.client.text_document_hover_async(place) is None
 
 
 async def test_without_a_document_the_command_says_so(root: Path) -> None:

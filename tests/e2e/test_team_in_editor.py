@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 from lsprotocol import types
 
 from rolecall_server.model import ChatMessage
-from rolecall_server.team.change_plan import STOP
+from rolecall_server.team.sprint.change_plan import STOP
 from support.chat_server import ChatServer
 from support.editor import Editor, editing, rich_capabilities, until, value_of
 from support.shop_team import BRIEF, REQUIREMENTS, large_speeches, shop_speeches
@@ -30,7 +31,12 @@ def root(tmp_path: Path) -> Path:
 
 @contextlib.asynccontextmanager
 async def session(
-    root: Path, speeches: Mapping[str, Any] | None = None, **others: Any
+    root: Path,
+    speeches: Mapping[str, Any] | None = None,
+    *,
+    keeps_questions: bool = False,
+    heard: list[str] | None = None,
+    **others: Any,
 ) -> AsyncIterator[tuple[Editor, list[str]]]:
     """An editor on the shop, whose team says what `shop_team` has them say; and who was asked."""
     speeches, asked = speeches or shop_speeches(**others), list[str]()
@@ -38,14 +44,20 @@ async def session(
     def answer(body: Mapping[str, Any]) -> str:
         who = who_is_asked([ChatMessage(one["role"], one["content"]) for one in body["messages"]])
         asked.append(who)
+        if heard is not None:
+            heard.extend(str(one["content"]) for one in body["messages"])
         said = speeches[who]
         said = said[min(asked.count(who), len(said)) - 1] if isinstance(said, list) else said
         assert isinstance(said, str)
         return said
 
     with ChatServer(answer) as chat:
-        environ, settings = environment(root.parent / "home", chat.base_url), {"tests": {"run": False}}
-        async with editing(root, environ, settings, rich_capabilities()) as editor:
+        environ = environment(root.parent / "home", chat.base_url)
+        settings: dict[str, Any] = {"tests": {"run": False}}
+        able = rich_capabilities()
+        if keeps_questions:
+            able.experimental, settings["team"] = {"rolecall": {"questions": True}}, {"questionSeconds": 0.01}
+        async with editing(root, environ, settings, able) as editor:
             editor.open("shop/price.py")
             yield editor, asked
 
@@ -108,6 +120,27 @@ async def test_questions_are_asked_in_the_editor_and_silence_is_said(root: Path)
         await editor.run("rolecall.run.start", brief=BRIEF, roles=EVERYBODY)
         assert asked.count("Product Manager") == 1
         assert any("what was recommended holds" in message for message in editor.messages)
+
+
+async def test_an_editor_that_keeps_questions_brings_the_developers_own_words_however_late(root: Path) -> None:
+    asks = fenced({**REQUIREMENTS, "questions": [QUESTION]})
+    heard: list[str] = []
+    async with session(root, heard=heard, keeps_questions=True, Product_Manager=[asks, fenced(REQUIREMENTS)]) as (
+        editor,
+        asked,
+    ):
+        running = asyncio.ensure_future(editor.run("rolecall.run.start", brief=BRIEF, roles=EVERYBODY))
+        await until(lambda: editor.answered is not None)
+        assert editor.kept_questions == [
+            {"question": "Is the tax in the price?", "answers": ["no", "yes"], "recommended": "no"}
+        ]
+        assert not editor.ended_runs
+        assert editor.answered is not None
+        editor.answered.set_result("only for books")
+        await running
+        assert any("only for books" in words for words in heard)
+        assert asked.count("Product Manager") == 2
+        assert not any("nobody answered" in message for message in editor.messages)
 
 
 async def test_a_task_of_a_larger_change_is_left_out_in_the_editor(root: Path) -> None:
@@ -178,3 +211,46 @@ async def test_reasons_wait_as_rules_once_everything_is_decided(root: Path) -> N
         await editor.execute("rolecall.proposal.accept", proposalId="p2")
         await until(lambda: any("engineer.md, which is guarded" in question for question in editor.questions))
         await until(lambda: rules.as_uri() in editor.buffers or rules.exists())
+
+
+async def decide_without_the_receipt(editor: Editor) -> str:
+    """Have the team without its QA Engineer do both tasks, and accept one; the run."""
+    ended = await editor.run("rolecall.run.start", brief=BRIEF, roles=EVERYBODY.partition(",qa")[0])
+    await editor.execute("rolecall.file.reject", proposalId="p1", path="shop/receipt.py")
+    await editor.execute("rolecall.proposal.accept", proposalId="p1")
+    await until(lambda: not editor.hunks("shop/price.py"))
+    return str(editor.ended_runs.pop(ended["runId"])["runId"])
+
+
+async def test_a_task_that_is_missing_is_asked_about_and_done_where_that_is_wanted(root: Path) -> None:
+    async with session(root) as (editor, asked):
+        run_id = await decide_without_the_receipt(editor)
+        n_before = len(asked)
+        editor.answer_to_question = lambda question: "Leave it"
+        await editor.run("rolecall.run.resume")
+        assert "T2 is not done: shop/receipt.py does not exist" in editor.questions[-1]
+        assert asked[n_before:] == []
+        editor.answer_to_question = lambda question: "Have it done"
+        del editor.ended_runs[run_id]
+        ended = await editor.run("rolecall.run.resume")
+        assert (ended["runId"], ended["proposalId"], asked[n_before:]) == (run_id, "p2", ["Engineer T2"])
+
+
+async def test_a_task_that_is_missing_is_taken_up_where_its_document_describes_it(root: Path) -> None:
+    async with session(root) as (editor, asked):
+        run_id = await decide_without_the_receipt(editor)
+        n_before, n_asked = len(asked), len(editor.questions)
+        told = await editor.client.protocol.send_request_async("rolecall/messages", {"runId": run_id})
+        tasks = next(value_of(m, "document") for m in value_of(told, "messages") if value_of(m, "kind") == "task list")
+        shown = await editor.execute("rolecall.document.show", documentId=tasks)
+        page = str(value_of(shown, "uri")).removeprefix("file://")
+        editor.open(page)
+        lines = editor.text(page).splitlines()
+        done, missing = (lines.index(next(one for one in lines if one.startswith(f"### T{n}"))) for n in (1, 2))
+        assert await editor.actions(page, done) == {}
+        actions = await editor.actions(page, missing)
+        offered = actions[f"Rolecall: have done what is missing in {run_id} (T2)"]
+        await editor.choose(await editor.client.code_action_resolve_async(offered))
+        await until(lambda: run_id in editor.ended_runs)
+        assert (editor.ended_runs[run_id]["proposalId"], asked[n_before:]) == ("p2", ["Engineer T2"])
+        assert len(editor.questions) == n_asked, "the action says that it is wanted"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -80,3 +81,9 @@ def test_a_whole_module_that_is_left_out_counts(tmp_path: Path) -> None:
     run = run_pytest(tmp_path, text + "def test_it(): ...\n", CI="true")
     assert run.returncode != 0, run.stdout
     assert "not on this system" in run.stdout
+
+
+def test_what_only_the_long_run_has_is_there() -> None:
+    named = runpy.run_path(str(CONFTEST))["AT_LENGTH"]
+    assert named
+    assert not [name for name in named if not (CONFTEST.parents[1] / name).exists()]

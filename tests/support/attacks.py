@@ -11,6 +11,8 @@ import os
 from collections.abc import Sequence
 from typing import TypeVar
 
+import pytest
+
 _Way = TypeVar("_Way")
 
 LONG = os.environ.get("ROLECALL_ATTACKS") == "long"
@@ -19,6 +21,11 @@ LONG = os.environ.get("ROLECALL_ATTACKS") == "long"
 def size(short: int, long: int) -> int:
     """Return how many attacks of a kind a run tries."""
     return long if LONG else short
+
+
+def seed_of(config: pytest.Config) -> int:
+    """Return the seed of chance: that of the run in the long form; the same in each short one, which must not waver."""
+    return int(str(config.getoption("randomly_seed"))) if LONG else 1
 
 
 def pairs(attacks: Sequence[str], ways: Sequence[_Way]) -> list[tuple[str, _Way]]:

@@ -1,6 +1,7 @@
 """`rolecall` in a process that kills itself, without a word, right before or after it stores its nth step.
 
-Run as a script: ``python dying.py before|after N ARGUMENTS OF ROLECALL…``. Steps are counted in this process.
+``before|after N ARGUMENTS OF ROLECALL…`` is what `DyingPopen` is told in place of the arguments. Steps are counted in
+its own process.
 """
 
 from __future__ import annotations
@@ -8,32 +9,36 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 from rolecall_server.__main__ import main
-from rolecall_server.team import operation
-
-stored = operation.finish_step
-n_steps = 0
+from rolecall_server.team.engine import scheduler
+from support.prepared import PreparedPopen
 
 
-when, last = sys.argv[1], int(sys.argv[2])
+class DyingPopen(PreparedPopen):
+    """`subprocess.Popen`, but for Rolecall, which is forked and dies."""
+
+    program = f"import sys; sys.path.append({str(Path(__file__).parents[1])!r}); from support.dying import die; die()"
 
 
-def store_and_die(*arguments: Any) -> list[int]:
-    """Store a step; die before or after the one that was named."""
-    global n_steps  # noqa: PLW0603
-    n_steps += 1
-    is_last = n_steps == last
-    if is_last and when == "before":
-        os.kill(os.getpid(), signal.SIGKILL)
-    numbers = stored(*arguments)
-    if is_last:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return numbers
+def die() -> None:
+    """Be `rolecall`, but for the step before or after which this process dies."""
+    when, last, *arguments = sys.argv[1:]
+    stored, n_steps = scheduler.finish_step, 0
 
+    def store_and_die(*values: Any) -> list[int]:
+        nonlocal n_steps
+        n_steps += 1
+        is_last = n_steps == int(last)
+        if is_last and when == "before":
+            os.kill(os.getpid(), signal.SIGKILL)
+        numbers = stored(*values)
+        if is_last:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return numbers
 
-if __name__ == "__main__":
-    operation.finish_step = store_and_die
-    sys.argv = ["rolecall", *sys.argv[3:]]
+    scheduler.finish_step = store_and_die
+    sys.argv = ["rolecall", *arguments]
     sys.exit(main())

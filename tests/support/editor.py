@@ -21,6 +21,7 @@ Encoding = types.PositionEncodingKind
 
 _ON_OFFER = types.DiagnosticSeverity.Information
 _STALE = types.DiagnosticSeverity.Hint
+_SERVER = (sys.executable, "-I", "-m", "rolecall_server")
 
 
 def capabilities(
@@ -97,6 +98,11 @@ class Editor:
         self.registered: set[str] = set()
         self.lens_refreshes = 0
         self.content_refreshes: list[str] = []
+        self.changed: list[str] = []
+        """What the server said has changed: ``status``, ``activity``."""
+        self.kept_questions: list[dict[str, Any]] = []
+        self.answered: asyncio.Future[str] | None = None
+        """The developer's answer to a kept question, whenever it comes."""
         self.brief: str | None = None
         self.initialized: types.InitializeResult | None = None
         self.encoding = Encoding.Utf16
@@ -109,7 +115,7 @@ class Editor:
         settings: Mapping[str, Any] | None = None,
         client_capabilities: types.ClientCapabilities | None = None,
         *,
-        command: Sequence[str] = (sys.executable, "-I", "-m", "rolecall_server"),
+        command: Sequence[str] = _SERVER,
     ) -> None:
         """Start a server and initialize the session."""
         await self.client.start_io(*command, cwd=self.root, env=dict(environ))
@@ -343,6 +349,11 @@ class Editor:
         def refresh_content(params: types.TextDocumentContentRefreshParams) -> None:
             self.content_refreshes.append(params.uri)
 
+        self._listen_to_ours()
+
+    def _listen_to_ours(self) -> None:
+        client = self.client
+
         @client.feature("rolecall/run")
         def run(params: Any) -> None:
             if params.state != "started":
@@ -351,6 +362,25 @@ class Editor:
         @client.feature("rolecall/message")
         def note(params: Any) -> None:
             self.team_messages.append(params._asdict())
+
+        @client.feature("rolecall/status/changed")
+        def status_changed(params: Any) -> None:
+            self.changed.append("status")
+
+        @client.feature("rolecall/activity/changed")
+        def activity_changed(params: Any) -> None:
+            self.changed.append("activity")
+
+        @client.feature("rolecall/question")
+        async def keep(params: Any) -> dict[str, Any]:
+            self.kept_questions.append(params._asdict())
+            self.answered = asyncio.get_running_loop().create_future()
+            return {"answer": await self.answered}
+
+        @client.feature("rolecall/confirm")
+        def confirm(params: Any) -> dict[str, Any]:
+            self.questions.append(params.question)
+            return {"answer": self.answer_to_question(params.question)}
 
         @client.feature("rolecall/input")
         def ask(params: Any) -> dict[str, Any]:
@@ -393,10 +423,12 @@ async def editing(
     environ: Mapping[str, str],
     settings: Mapping[str, Any] | None = None,
     client_capabilities: types.ClientCapabilities | None = None,
+    *,
+    command: Sequence[str] = _SERVER,
 ) -> AsyncIterator[Editor]:
     """An editor with its server, for as long as the context lasts."""
     editor = Editor(root)
-    await editor.start(environ, settings, client_capabilities)
+    await editor.start(environ, settings, client_capabilities, command=command)
     try:
         yield editor
     finally:

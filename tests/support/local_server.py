@@ -75,11 +75,7 @@ class LocalServer:
 
     def send(self, message: Message) -> None:
         """Have the server take *message*, after those sent before."""
-        self.loop.call_soon(self._take, json.dumps(message))
-
-    def _take(self, body: str) -> None:
-        protocol = self.server.protocol
-        protocol.handle_message(json.loads(body, object_hook=protocol.structure_message))
+        self.loop.call_soon(self.server.rolecall_protocol.take, json.dumps(message).encode())
 
     def start(self, root: Path, capabilities: Message) -> None:
         """Begin the session."""

@@ -39,18 +39,18 @@ class Found:
         return f"{self.place} {self.pattern!r}"[:160]
 
 
-def found_patterns() -> Iterator[Found]:
-    """Yield each regular expression of the code, with a word where a function puts something into it."""
-    for package in _PACKAGES:
-        for path in sorted(package.rglob("*.py")):
-            yield from _found_in(path, package.parent)
+@functools.cache
+def patterns() -> tuple[Found, ...]:
+    """Return each regular expression of the code, with a word where a function puts something into it."""
+    paths = ((path, package.parent) for package in _PACKAGES for path in sorted(package.rglob("*.py")))
+    return tuple(found for path, above in paths for found in _found_in(path, above))
 
 
 def _found_in(path: Path, above: Path) -> Iterator[Found]:
     source = path.read_text(encoding="utf-8")
     tree = ast.parse(source)
-    names = {id(node.value): node.targets[0] for node in ast.walk(tree) if isinstance(node, ast.Assign)}
     used = {id(node.value): node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    names = _names_by_call(tree)
     below = path.relative_to(above)
     for call in ast.walk(tree):
         if isinstance(call, ast.Call) and (function := _function_of_re(call)):
@@ -59,13 +59,31 @@ def _found_in(path: Path, above: Path) -> Iterator[Found]:
             at = _FLAGS_AT.get(function, 2)
             given = [word.value for word in call.keywords if word.arg == "flags"] + call.args[at : at + 1]
             flags = int(eval(ast.unparse(given[0]), {"re": re})) if given else 0
-            target = names.get(id(call))
             uses = {used.get(id(call), function)}
-            if function == "compile" and isinstance(target, ast.Name):
-                uses = {*re.findall(rf"\b{target.id}\.(\w+)\(", source)} & _FUNCTIONS
+            if function == "compile" and (called := names.get(id(call))):
+                uses = {*re.findall(rf"\b(?:{'|'.join(called)})\.(\w+)\(", source)} & _FUNCTIONS
             yield Found(
                 f"{below.as_posix()}:{call.lineno}", pattern, flags, bool(uses) and uses <= {"match", "fullmatch"}
             )
+
+
+def _names_by_call(tree: ast.Module) -> dict[int, list[str]]:
+    """Return by which names the module uses what a call gives: its own, or those of a loop over the table it is in."""
+    nodes = [*ast.walk(tree)]
+    tables: dict[str, ast.expr] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                tables[name] = value
+            case _:
+                pass
+    found = {id(value): [name] for name, value in tables.items()}
+    for node in nodes:
+        if isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.Name) and node.iter.id in tables:
+            through = [one.id for one in ast.walk(node.target) if isinstance(one, ast.Name)]
+            calls = (one for one in ast.walk(tables[node.iter.id]) if isinstance(one, ast.Call))
+            found |= {id(call): through for call in calls if id(call) not in found}
+    return found
 
 
 def _function_of_re(call: ast.Call) -> str:
@@ -124,7 +142,7 @@ def _note_parts(
                 tried.update(dict.fromkeys([(before, piece), ("", piece), ("", before + piece)]))
             _note_parts(inner, before, chance, most, tried)
         before += _written([(op, value)], chance, most)
-        tried[("", before)] = None
+        tried |= {("", before): None, ("", f"{before} "): None}
     tried[("", before[:-1])] = None
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rolecall_server.model.recording import Exchange
+from rolecall_server.model.recordings.recording import Exchange
 
 _LEAST_CHARACTERS = 20
 """A run of lines with fewer, such as a lone ``else:``, is nobody's in particular."""

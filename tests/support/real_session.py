@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import Proposal
-from rolecall_server.review.shelf import save_proposal
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import Proposal
+from rolecall_server.review.proposals.proposal_store import save_proposal
 from rolecall_server.store import Store
 from rolecall_server.workspace import TextFile
 from support.frames import FrameClient, connected

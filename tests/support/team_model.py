@@ -37,6 +37,8 @@ class TeamModel:
 
     speeches: Mapping[str, Says | Sequence[Says]]
     latency_s: float = 0.0
+    waits: dict[str, Callable[[], bool]] = field(default_factory=dict[str, Callable[[], bool]])
+    """What must be so before somebody gets an answer."""
     asked: list[str] = field(default_factory=list[str])
     """Who was asked, in order."""
     conversations: list[tuple[ChatMessage, ...]] = field(default_factory=list[tuple[ChatMessage, ...]])
@@ -55,6 +57,8 @@ class TeamModel:
         self.most_at_once = max(self.most_at_once, self.at_once)
         try:
             await asyncio.sleep(self.latency_s)
+            while who in self.waits and not self.waits[who]():
+                await asyncio.sleep(0.01)
         finally:
             self.at_once -= 1
         return Reply(self._speech(who, messages), "script-1", 100, 50)

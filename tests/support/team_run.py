@@ -9,19 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from rolecall_analysis import Index
-from rolecall_server.model import ModelClient
+from rolecall_server.model import Chosen, ModelClient
 from rolecall_server.sandbox import NotRun
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store
 from rolecall_server.store.messages import MessageRow
 from rolecall_server.team.control import Control
-from rolecall_server.team.declared import our_roles, roster_of
-from rolecall_server.team.edits import SharedBench
-from rolecall_server.team.operation import Ended, operate
-from rolecall_server.team.planning import Brief, begin_run, plan_for, planned_roles
-from rolecall_server.team.pool import Pool, load_pool
-from rolecall_server.team.room import AskDeveloper, Room, answer_nothing
-from rolecall_server.team.run import Repository
+from rolecall_server.team.engine.scheduler import Ended, operate
+from rolecall_server.team.messages.board import Pool, load_pool
+from rolecall_server.team.messages.edits import SharedBench
+from rolecall_server.team.plan.planning import begin_run, plan_for, planned_roster
+from rolecall_server.team.request import Repository, RunRequest
+from rolecall_server.team.roles.declarations import our_roles
+from rolecall_server.team.room import AskDeveloper, Developer, Room, answer_nothing
 from rolecall_server.workspace import Workspace
 from support.stores import open_store
 from support.workspaces import write_workspace
@@ -37,6 +37,7 @@ class TeamRun:
     store: Store
     model: ModelClient
     run_id: str = ""
+    takes_tools: bool = False
     settings: Settings = field(default_factory=Settings)
     bench: SharedBench = field(default_factory=lambda: SharedBench(OFF, OFF, 1.0))
     ask: AskDeveloper = answer_nothing
@@ -46,20 +47,25 @@ class TeamRun:
     def begin(self, brief: str, roles: Iterable[str] = ()) -> TeamRun:
         known = our_roles()
         plan = plan_for(brief, known, self.settings, roles or known)
-        self.run_id = begin_run(self.store, self.root, Brief(brief), plan)
+        self.run_id = begin_run(self.store, self.root, RunRequest(brief=brief), plan)
+        return self
+
+    def begin_alone(self, request: RunRequest) -> TeamRun:
+        self.run_id = begin_run(self.store, self.root, request)
         return self
 
     async def go_on(self, control: Control | None = None) -> Ended:
-        room = self.room()
-        return await operate(room, control or Control(), self.messages.append)
+        return await operate(self.room(control))
 
-    def room(self) -> Room:
+    def room(self, control: Control | None = None) -> Room:
         index = Index(self.root)
         index.scan()
         repository = Repository(Workspace(self.root), index.snapshot(), self.store, self.settings, {})
         index.close()
-        roster = roster_of(our_roles(), planned_roles(self.pool))
-        return Room(self.run_id, repository, roster, self.model, self.bench, lambda *_: None, self.ask)
+        roster = planned_roster(self.pool, our_roles())
+        model = Chosen(self.model, "the test names it", takes_tools=self.takes_tools)
+        developer = Developer(lambda *_: None, self.ask, self.messages.append, control or Control())
+        return Room(self.run_id, repository, roster, model, self.bench, developer)
 
     @property
     def pool(self) -> Pool:

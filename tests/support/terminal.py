@@ -9,18 +9,16 @@ import re
 import select
 import struct
 import subprocess
-import sys
 import termios
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from support.patience import PATIENCE_S
+from support.prepared import IN_TERMINAL
 
 _A_DAY_S = 86_400.0
 _CONTROL = re.compile(r"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
-_LEAD_SESSION = "import os, sys; os.close(os.open(os.ttyname(0), os.O_RDWR)); os.execv(sys.argv[1], sys.argv[1:])"
-"""A session leader that opens a terminal gets it as its own; then Ctrl+C reaches the program."""
 
 
 class Terminal:
@@ -84,10 +82,9 @@ def in_terminal(
     """Run *command* in a terminal of its own; it is ended when the context is left."""
     screen, program_side = os.openpty()
     fcntl.ioctl(program_side, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    launcher = [sys.executable, "-I", "-S", "-c", _LEAD_SESSION]
     try:
         process = subprocess.Popen(
-            [*launcher, *map(str, command)],
+            [*IN_TERMINAL, *map(str, command)],
             cwd=cwd,
             env={"TERM": "xterm-256color", **environ},
             stdin=program_side,

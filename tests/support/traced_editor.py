@@ -201,6 +201,9 @@ class TracedEditor:
             self.told.append(params["message"])
             chosen = next((action for action in params["actions"] if action["title"] == self.choice), None)
             self.reply(message, chosen)
+        elif method == "rolecall/confirm":
+            self.told.append(params["question"])
+            self.reply(message, {"answer": self.choice if self.choice in params["answers"] else None})
         elif method == "window/showMessage":
             self.told.append(params["message"])
         elif method == "textDocument/publishDiagnostics":

@@ -9,6 +9,7 @@ import shutil
 import tempfile
 import venv
 from functools import cache
+from importlib.util import cache_from_source
 from pathlib import Path
 
 FILES = {
@@ -105,14 +106,23 @@ def _lean_interpreter() -> Path:
 
 
 def install(name: str, site_packages: Path) -> None:
-    """Put the distribution *name*, which we have, into the folder *site_packages*, as an installer that links does."""
+    """Put the distribution *name*, which we have, into the folder *site_packages*, as an installer that links does.
+
+    Its compiled modules come along: behind walls nobody may write them, and every run would compile pytest anew.
+    """
     found = importlib.metadata.distribution(name)
     for file in found.files or ():
         source = Path(str(found.locate_file(file)))
         if file.parts[0] == ".." or file.suffix in (".pyc", ".pth") or not source.is_file():
             continue
-        (site_packages / file).parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.link(source, site_packages / file)
-        except OSError:  # another disk
-            shutil.copyfile(source, site_packages / file)
+        _link(source, site_packages / file)
+        if file.suffix == ".py" and (compiled := Path(cache_from_source(str(source)))).is_file():
+            _link(compiled, Path(cache_from_source(str(site_packages / file))))
+
+
+def _link(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        os.link(source, target)
+    except OSError:  # another disk
+        shutil.copy2(source, target)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from rolecall_analysis.flow.code import ModuleCode, Scope
+from rolecall_analysis.flow.code import FlowScope, ModuleCode
 from rolecall_analysis.flow.program import need_name, new_frame, run_frame
 from rolecall_analysis.flow.state import Flow, bound, instance_of
 from rolecall_analysis.flow.values import (
@@ -25,8 +25,8 @@ MAX_ORDER = 64
 """Longer chains of bases are cut off."""
 
 
-def new_class(flow: Flow, code: ModuleCode, scope: Scope, around: Frame) -> ClassValue:
-    """The class that *scope* defines in the frame *around*; its body runs."""
+def new_class(flow: Flow, code: ModuleCode, scope: FlowScope, around: Frame) -> ClassValue:
+    """Return the class that *scope* defines in the frame *around*; the first time, make it and let its body run."""
     key = ("class", code.path, scope.index, around.first_node)
     number = flow.interned.get(key)
     if number is not None:
@@ -69,7 +69,7 @@ def add_metaclass(flow: Flow, of: ClassValue, token: int) -> None:
 
 
 def order(of: ClassValue) -> tuple[ClassValue, ...]:
-    """The class and its bases, in the order in which attributes are looked for.
+    """Return the class and its bases, in the order in which attributes are looked for.
 
     Source: the C3 linearisation, as Python uses it; where it fails, depth first.
     """
@@ -112,7 +112,7 @@ def _merged(of: ClassValue) -> tuple[ClassValue, ...]:
 
 
 def descendants(of: ClassValue) -> Iterable[ClassValue]:
-    """The classes below *of*, each once."""
+    """Yield the classes below *of*, each once."""
     seen = {of.number}
     stack = list(of.subclasses)
     while stack:
@@ -135,12 +135,12 @@ def _forget_orders(flow: Flow, of: ClassValue) -> None:
 
 
 def defines(of: ClassValue, name: str) -> bool:
-    """Whether a class of the repository in its order binds *name* in its body."""
+    """Return whether a class of the repository in the lookup order of *of* binds *name* in its body."""
     return any(name in member.defined for member in order(of))
 
 
 def instance_lookup(flow: Flow, of: ClassValue, name: str) -> Lookup:
-    """What the attribute *name* of an instance is."""
+    """Return the lookup of the attribute *name* of an instance."""
     lookup = of.of_instance.get(name)
     if lookup is None:
         lookup = of.of_instance[name] = Lookup(flow.graph.node(), of, is_class=False)
@@ -149,7 +149,7 @@ def instance_lookup(flow: Flow, of: ClassValue, name: str) -> Lookup:
 
 
 def class_lookup(flow: Flow, of: ClassValue, name: str) -> Lookup:
-    """What the attribute *name* of the class itself is."""
+    """Return the lookup of the attribute *name* of the class itself."""
     lookup = of.of_class.get(name)
     if lookup is None:
         lookup = of.of_class[name] = Lookup(flow.graph.node(), of, is_class=True)
@@ -158,7 +158,7 @@ def class_lookup(flow: Flow, of: ClassValue, name: str) -> Lookup:
 
 
 def super_lookup(flow: Flow, start: ClassValue, receiver: ClassValue, name: str, *, is_class: bool) -> Lookup:
-    """What the attribute *name* is in the classes that follow *start* in the order of *receiver*."""
+    """Return the lookup of the attribute *name* in the classes that follow *start* in the order of *receiver*."""
     key = (start.number, receiver.number, name, is_class)
     lookup = flow.supers.get(key)
     if lookup is None:
@@ -170,7 +170,7 @@ def super_lookup(flow: Flow, start: ClassValue, receiver: ClassValue, name: str,
 
 
 def field_node(flow: Flow, of: ClassValue, name: str) -> int:
-    """The node of what is set as *name* on instances of exactly this class."""
+    """Return the node of what is set as *name* on instances of exactly this class."""
     node = of.fields.get(name)
     if node is None:
         node = of.fields[name] = flow.graph.node()
@@ -179,7 +179,7 @@ def field_node(flow: Flow, of: ClassValue, name: str) -> int:
 
 
 def class_attribute_node(flow: Flow, of: ClassValue, name: str) -> int:
-    """The node of what is set as *name* on the class, from outside its body."""
+    """Return the node of what is set as *name* on the class, from outside its body."""
     node = of.own_names.get(name)
     if node is None:
         node = of.own_names[name] = flow.graph.node()
@@ -187,7 +187,7 @@ def class_attribute_node(flow: Flow, of: ClassValue, name: str) -> int:
 
 
 def _need_stores(flow: Flow, of: ClassValue, name: str) -> None:
-    """Where not everything is read: read the methods that set *name*."""
+    """Read the methods that set *name*, where not everything is read."""
     if flow.is_whole:
         return
     for scope in of.frame.module.scopes:
@@ -282,12 +282,12 @@ def _add_getter(lookup: Lookup, token: int) -> None:
 
 
 def is_enumeration(of: ClassValue) -> bool:
-    """Whether its names stand for its instances."""
+    """Return whether the class is an enumeration, in which names stand for instances."""
     return any(
         base.startswith("enum.") or base.endswith("Enum") for member in order(of) for base in member.outside_bases
     )
 
 
 def has_outside_base(of: ClassValue) -> bool:
-    """Whether attributes may come from a base that the repository does not define."""
+    """Return whether attributes of the class may come from a base that the repository does not define."""
     return any(member.outside_bases.keys() - {"builtins.object"} for member in order(of))

@@ -1,4 +1,4 @@
-"""What a module does with values: flat lists of steps over the numbered variables of its scopes.
+"""The steps that a module takes with values: flat lists over the numbered variables of its scopes.
 
 A variable is an index into its scope's variables; ``NOTHING`` stands for a value nobody follows and
 ``LITERAL`` for one of a built-in type, such as a number.
@@ -21,7 +21,7 @@ ScopeKind = Literal["module", "class", "function", "lambda"]
 ParameterKind = Literal["positional only", "positional", "rest", "keyword only", "keywords"]
 CallKind = Literal["call", "decorator", "property", "with", "iteration", "raise", "operator", "callback"]
 Receiver = Literal["name", "self", "super", "value"]
-"""How the called thing is written: a bare name, an attribute of a method's first parameter, of ``super()``, of more."""
+"""The called thing, as written: a bare name, an attribute of a method's first parameter, of ``super()``, of more."""
 
 
 KEYS = "keys"
@@ -35,7 +35,7 @@ ItemStore = tuple[int, str | None, int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class ParameterVariable:
     """One parameter of a function and the variable that holds it."""
 
     name: str
@@ -46,18 +46,18 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Arguments:
-    """What a call passes, as variables (later as nodes); those of values nobody follows are negative."""
+    """The arguments of a call, as variables (later as nodes); those of values nobody follows are negative."""
 
     positional: tuple[int, ...] = ()
     starred: tuple[int, ...] = ()
-    """What is spread with ``*``."""
+    """The arguments that are spread with ``*``."""
     keywords: tuple[tuple[str, int], ...] = ()
     double_starred: tuple[int, ...] = ()
     texts: tuple[str | None, ...] = ()
-    """What the positional arguments say that are plain strings."""
+    """The texts of those positional arguments that are plain strings."""
 
     def __bool__(self) -> bool:
-        """Whether anything is passed."""
+        """Return whether anything is passed."""
         return bool(self.positional or self.starred or self.keywords or self.double_starred)
 
 
@@ -65,7 +65,7 @@ NO_ARGUMENTS = Arguments()
 
 
 @dataclass(frozen=True, slots=True)
-class CallStep:
+class InvokeStep:
     """One call, or something that may call: where it stands, what is called with what."""
 
     result: int
@@ -102,7 +102,7 @@ class Block:
     """(to, object, key, first byte, last byte), for keys that are variables"""
     keyed_stores: list[tuple[int, int, int, int, int]] = field(default_factory=list[tuple[int, int, int, int, int]])
     """(object, key, from, first byte, last byte)"""
-    calls: list[CallStep] = field(default_factory=list[CallStep])
+    calls: list[InvokeStep] = field(default_factory=list[InvokeStep])
     functions: list[tuple[int, int, tuple[tuple[int, int], ...]]] = field(
         default_factory=list[tuple[int, int, tuple[tuple[int, int], ...]]]
     )
@@ -132,7 +132,7 @@ class Block:
 
 
 @dataclass(slots=True, eq=False)
-class Scope:
+class FlowScope:
     """A module, a class, a function or a lambda."""
 
     index: int
@@ -140,7 +140,7 @@ class Scope:
     name: str
     qualified_name: str
     """Dotted within the module; lambdas are counted within what encloses them: ``main.<lambda1>``."""
-    parent: Scope | None
+    parent: FlowScope | None
     start: int
     end: int
     names: dict[str, int] = field(default_factory=dict[str, int])
@@ -150,7 +150,7 @@ class Scope:
     global_names: set[str] = field(default_factory=set[str])
     n_variables: int = 2
     n_lambdas: int = 0
-    parameters: list[Parameter] = field(default_factory=list[Parameter])
+    parameters: list[ParameterVariable] = field(default_factory=list[ParameterVariable])
     blocks: list[Block] = field(default_factory=list[Block])
     borrowed: list[tuple[int, int, int, bool]] = field(default_factory=list[tuple[int, int, int, bool]])
     """(variable, scopes up, variable there, whether it is assigned here)"""
@@ -164,7 +164,7 @@ class Scope:
     """Attributes that a method assigns on its first parameter; of a class, those of its methods."""
     is_generator: bool = False
     is_transparent: bool = False
-    """What it returns depends on its arguments, not on what others pass: it is followed for each call anew."""
+    """Its result depends on its arguments, not on what others pass: it is followed for each call anew."""
     is_static: bool = False
     """Decorated with ``staticmethod`` (or ``__new__``, which is one)."""
     is_class_method: bool = False
@@ -173,7 +173,7 @@ class Scope:
 
     @property
     def is_function(self) -> bool:
-        """Whether it is called with arguments of its own."""
+        """Return whether the scope is called with arguments of its own."""
         return self.kind in ("function", "lambda")
 
 
@@ -183,7 +183,7 @@ class ModuleCode:
 
     path: str
     source: bytes
-    scopes: list[Scope]
+    scopes: list[FlowScope]
     """In the order of their definition; the module itself is the first."""
     stars: list[tuple[str, int]]
     """(module, level) of star imports."""

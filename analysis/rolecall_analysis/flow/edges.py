@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rolecall_analysis.flow.code import CallKind, ModuleCode, Scope
+from rolecall_analysis.flow.code import CallKind, FlowScope, ModuleCode
 from rolecall_analysis.flow.graph import GUESSED, MAX_VALUES, MERGED, PROMISED
 from rolecall_analysis.flow.rules import FlowRule
 from rolecall_analysis.flow.sites import Site
@@ -23,7 +23,7 @@ _RUN_UNSEEN = frozenset({"property", "operator", "callback"})
 """Kinds of calls that are not written as one: what the object or the called library makes of them decides."""
 
 
-def note_call(flow: Flow, site: Site, module: ModuleCode, scope: Scope, reason: int) -> None:
+def note_call(flow: Flow, site: Site, module: ModuleCode, scope: FlowScope, reason: int) -> None:
     """Remember that *site* calls the function *scope* of *module*, as surely as *reason* says."""
     caller = site.frame
     if site.kind in _RUN_UNSEEN:
@@ -50,7 +50,7 @@ def forget_vague_calls(flow: Flow) -> None:
             del flow.edges[key]
 
 
-def _rule(site: Site, module: ModuleCode, scope: Scope, reason: int) -> FlowRule:
+def _rule(site: Site, module: ModuleCode, scope: FlowScope, reason: int) -> FlowRule:
     if reason == GUESSED:
         return "same name"
     if site.kind in _RULES_BY_KIND:
@@ -62,11 +62,11 @@ def _rule(site: Site, module: ModuleCode, scope: Scope, reason: int) -> FlowRule
     return _rule_by_receiver(site, module, scope)
 
 
-def _called_as(scope: Scope) -> str:
+def _called_as(scope: FlowScope) -> str:
     return scope.parent.name if scope.name == "__init__" and scope.parent is not None else scope.name
 
 
-def _rule_by_receiver(site: Site, module: ModuleCode, scope: Scope) -> FlowRule:
+def _rule_by_receiver(site: Site, module: ModuleCode, scope: FlowScope) -> FlowRule:
     called = _called_as(scope)
     is_here = module is site.frame.module
     if site.receiver == "super":

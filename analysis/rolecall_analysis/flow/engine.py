@@ -6,17 +6,17 @@ import gc
 from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 
-from rolecall_analysis.flow.calls import call
-from rolecall_analysis.flow.certainty import doubt_choices, doubt_parameters
+from rolecall_analysis.flow.calling.calls import call
+from rolecall_analysis.flow.calling.functions import frame_of
 from rolecall_analysis.flow.classes import new_class
-from rolecall_analysis.flow.code import ModuleCode, Scope
+from rolecall_analysis.flow.code import FlowScope, ModuleCode
 from rolecall_analysis.flow.edges import forget_vague_calls
 from rolecall_analysis.flow.frames import function_value, run_block
-from rolecall_analysis.flow.functions import frame_of
 from rolecall_analysis.flow.graph import PROMISED
-from rolecall_analysis.flow.guesses import guess_calls
-from rolecall_analysis.flow.overrides import add_overrides
 from rolecall_analysis.flow.program import module_frame, need_name, place_of, run_frame
+from rolecall_analysis.flow.receivers.certainty import doubt_choices, doubt_parameters
+from rolecall_analysis.flow.receivers.guesses import guess_calls
+from rolecall_analysis.flow.receivers.overrides import add_overrides
 from rolecall_analysis.flow.state import Flow, instance_of, something_outside
 from rolecall_analysis.flow.values import ClassValue, Frame, OutsideValue
 from rolecall_analysis.modules import ModuleTree
@@ -28,13 +28,13 @@ MAX_STEPS_ASKED = 50_000
 MAX_FRAMES_ASKED = 250
 """Functions read for one question of an editor."""
 MAX_DEPTH = 3
-"""How many calls away from what was asked for functions are read."""
+"""The number of calls from what was asked for, up to which functions are read."""
 
 ReadCode = Callable[[str], ModuleCode | None]
 
 
 def new_flow(tree: ModuleTree, read_code: ReadCode, is_whole: bool) -> Flow:
-    """A flow in which nothing has been read."""
+    """Return a flow in which nothing has been read."""
     return Flow(tree, read_code, run_block, call, is_whole, MAX_DEPTH)
 
 
@@ -52,7 +52,7 @@ def _follow_everything(flow: Flow, locations: Iterable[str]) -> None:
     doubt_choices(flow)
     doubt_parameters(flow)
     add_overrides(flow)
-    by_name: dict[str, list[tuple[ModuleCode, Scope]]] = {}
+    by_name: dict[str, list[tuple[ModuleCode, FlowScope]]] = {}
     for frame in flow.modules.values():
         for scope in frame.module.scopes:
             if scope.kind == "function":
@@ -60,7 +60,7 @@ def _follow_everything(flow: Flow, locations: Iterable[str]) -> None:
     guess_calls(flow, lambda name: by_name.get(name, ()))
 
 
-def follow_scopes(flow: Flow, asked: Iterable[tuple[ModuleCode, Scope]]) -> None:
+def follow_scopes(flow: Flow, asked: Iterable[tuple[ModuleCode, FlowScope]]) -> None:
     """Follow the values of some scopes, and what they need of others, within the limits of one question."""
     with _no_collection():
         for code, scope in asked:
@@ -70,10 +70,10 @@ def follow_scopes(flow: Flow, asked: Iterable[tuple[ModuleCode, Scope]]) -> None
         _follow(flow, flow.graph.n_steps + MAX_STEPS_ASKED)
 
 
-def scope_frame(flow: Flow, code: ModuleCode, scope: Scope) -> Frame | None:
-    """The frame of a scope, inside the frames of what encloses it."""
-    chain: list[Scope] = []
-    above: Scope | None = scope
+def scope_frame(flow: Flow, code: ModuleCode, scope: FlowScope) -> Frame | None:
+    """Return the frame of a scope, inside the frames of what encloses it."""
+    chain: list[FlowScope] = []
+    above: FlowScope | None = scope
     while above is not None:
         chain.append(above)
         above = above.parent

@@ -5,16 +5,24 @@ from __future__ import annotations
 from functools import partial
 
 from rolecall_analysis.flow.attributes import load, store
-from rolecall_analysis.flow.calls import call
-from rolecall_analysis.flow.checks import check
-from rolecall_analysis.flow.classes import add_base, add_metaclass, new_class
-from rolecall_analysis.flow.code import NO_ARGUMENTS, Arguments, Block, CallStep
-from rolecall_analysis.flow.functions import frame_of
+from rolecall_analysis.flow.calling.calls import call
+from rolecall_analysis.flow.calling.functions import frame_of
+from rolecall_analysis.flow.classes import add_base, add_metaclass, has_outside_base, new_class, order
+from rolecall_analysis.flow.code import NO_ARGUMENTS, Arguments, Block, InvokeStep
 from rolecall_analysis.flow.items import enter, iterate, load_item, store_field, store_item, with_each_key
 from rolecall_analysis.flow.program import assigned_elsewhere, global_name, place_of, run_import
 from rolecall_analysis.flow.sites import Site, Spot
 from rolecall_analysis.flow.state import Flow, a_literal, container, instance_of, text_value
-from rolecall_analysis.flow.values import ClassValue, Frame, FunctionValue
+from rolecall_analysis.flow.values import (
+    ClassValue,
+    ContainerValue,
+    Frame,
+    FunctionValue,
+    InstanceValue,
+    ModuleValue,
+    OutsideValue,
+    Value,
+)
 
 
 def run_block(flow: Flow, frame: Frame, block: Block) -> None:
@@ -84,7 +92,7 @@ def _run_definitions(flow: Flow, frame: Frame, block: Block) -> None:
 
 
 def function_value(flow: Flow, frame: Frame, index: int, defaults: tuple[tuple[int, int], ...]) -> FunctionValue:
-    """The function that the scope numbered *index* is when it is defined in *frame*."""
+    """Return the function that results when the scope numbered *index* is defined in *frame*."""
     scope = frame.module.scopes[index]
     key = ("function", frame.module.path, index, frame.first_node)
     number = flow.intern(key, lambda number: FunctionValue(number, frame.module, scope, frame, defaults))
@@ -147,7 +155,7 @@ def _add_instance(flow: Flow, target: int, token: int) -> None:
         flow.graph.add(target, instance_of(flow, of) | token & 3)
 
 
-def _run_call(flow: Flow, frame: Frame, step: CallStep) -> None:
+def _run_call(flow: Flow, frame: Frame, step: InvokeStep) -> None:
     base = frame.first_node
     site = Site(
         frame=frame,
@@ -169,7 +177,7 @@ def _run_call(flow: Flow, frame: Frame, step: CallStep) -> None:
 
 
 def _as_nodes(base: int, given: Arguments) -> Arguments:
-    """The variables of *given* as nodes of a frame whose first node is *base*."""
+    """Return the variables of *given* as nodes of a frame whose first node is *base*."""
 
     def nodes(variables: tuple[int, ...]) -> tuple[int, ...]:
         return tuple([base + variable if variable >= 0 else -1 for variable in variables])
@@ -181,3 +189,46 @@ def _as_nodes(base: int, given: Arguments) -> Arguments:
         nodes(given.double_starred),
         given.texts,
     )
+
+
+def check(flow: Flow, target: int, source: int, kind: int) -> None:
+    """Let the node *target* have what *source* holds of the classes that *kind* holds.
+
+    Where nothing is known of *source*, the check promises an instance.
+    """
+    kinds: list[Value] = []
+    tokens: list[int] = []
+
+    def add_kind(token: int) -> None:
+        found = flow.value_of(token)
+        if isinstance(found, ContainerValue):
+            flow.promises.append((target, found.every))
+            flow.graph.watch(found.every, add_kind)
+        elif isinstance(found, ClassValue | OutsideValue) and found not in kinds:
+            kinds.append(found)
+            for held in tokens:
+                if _passes(flow.value_of(held), found):
+                    flow.graph.add(target, held)
+
+    def add_token(token: int) -> None:
+        tokens.append(token)
+        found = flow.value_of(token)
+        if any(_passes(found, one) for one in kinds):
+            flow.graph.add(target, token)
+
+    flow.promises.append((target, kind))
+    flow.graph.watch(kind, add_kind)
+    flow.graph.watch(source, add_token)
+
+
+def _passes(found: Value, kind: Value) -> bool:
+    """Return whether *found* may be an instance of *kind*, a class of the repository or from outside."""
+    if isinstance(kind, ClassValue):
+        return isinstance(found, InstanceValue) and (kind in order(found.of) or _is_from_outside(found))
+    if isinstance(found, InstanceValue):
+        return has_outside_base(found.of)
+    return isinstance(found, OutsideValue | ContainerValue | FunctionValue | ClassValue | ModuleValue)
+
+
+def _is_from_outside(found: InstanceValue) -> bool:
+    return any("?" in member.outside_bases for member in order(found.of))

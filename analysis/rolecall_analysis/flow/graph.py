@@ -38,14 +38,14 @@ class Graph:
     n_steps: int = 0
 
     def node(self) -> int:
-        """A new node."""
+        """Return a new node."""
         self.held.append(_NOTHING_HELD)
         self.links.append(_NO_LINKS)
         self.watchers.append(_NO_WATCHERS)
         return len(self.held) - 1
 
     def nodes(self, n_nodes: int) -> int:
-        """The first of *n_nodes* new nodes in a row."""
+        """Return the first of *n_nodes* new nodes in a row."""
         first = len(self.held)
         self.held.extend([_NOTHING_HELD] * n_nodes)
         self.links.extend([_NO_LINKS] * n_nodes)
@@ -116,7 +116,7 @@ class Graph:
 
 
 def weakened(token: int, reason: int) -> int:
-    """*token*, no surer than *reason*."""
+    """Return *token*, no surer than *reason*."""
     return token if token & 3 >= reason else (token & ~3) | reason
 
 

@@ -23,7 +23,7 @@ from rolecall_analysis.flow.values import (
 
 
 def field_of(flow: Flow, owner: ContainerValue, key: str) -> int:
-    """The node of the element *key* of a container."""
+    """Return the node of the element *key* of a container."""
     node = owner.fields.get(key)
     if node is None:
         node = owner.fields[key] = flow.graph.node()
@@ -86,7 +86,7 @@ def load_item(flow: Flow, spot: Spot | None, step: tuple[int, str | None], token
 
 
 def _sliced(flow: Flow, owner: Value, result: int) -> int:
-    """The token of some elements of *owner*, which the node *result* takes: of most things, one of its kind."""
+    """Return the token of some elements of *owner* for the node *result*: for most values, a value of the same kind."""
     if not isinstance(owner, ContainerValue):
         return owner.number << 2
     made = container(flow, ("sliced", result, owner.number), owner.kind)

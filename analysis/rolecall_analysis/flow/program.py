@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 
-from rolecall_analysis.flow.code import ModuleCode, Scope
+from rolecall_analysis.flow.code import FlowScope, ModuleCode
 from rolecall_analysis.flow.graph import MERGED
 from rolecall_analysis.flow.state import Flow, outside_named
 from rolecall_analysis.flow.values import Frame, ModuleValue
@@ -14,7 +14,7 @@ _BUILTINS = frozenset(dir(builtins))
 
 
 def module_frame(flow: Flow, location: str) -> Frame | None:
-    """The frame of the module at *location*, or of a hidden file at its path, as `place_of` says.
+    """Return the frame of the module at *location*, or of a hidden file at its path, as `place_of` says.
 
     None for a namespace package or a file that cannot be read.
     """
@@ -32,13 +32,15 @@ def module_frame(flow: Flow, location: str) -> Frame | None:
 
 
 def place_of(flow: Flow, path: str) -> str:
-    """The location of the file *path*; where another file hides it, as ``shop.py`` its stub, its path instead."""
+    """Return the location of the file *path*; return the path itself where another file hides it, as a stub hides
+    ``shop.py``.
+    """
     location = location_of(path)
     return location if flow.tree.files.get(location, path) == path else path
 
 
-def new_frame(flow: Flow, code: ModuleCode, scope: Scope, parent: Frame | None, n_deep: int = 0) -> Frame:
-    """A frame of *scope* whose steps have not run."""
+def new_frame(flow: Flow, code: ModuleCode, scope: FlowScope, parent: Frame | None, n_deep: int = 0) -> Frame:
+    """Return a frame of *scope* whose steps have not run."""
     return Frame(code, scope, parent, flow.graph.nodes(scope.n_variables), n_deep)
 
 
@@ -55,17 +57,17 @@ def run_frame(flow: Flow, frame: Frame) -> None:
 
 
 def module_value(flow: Flow, location: str) -> int:
-    """The token of a module."""
+    """Return the token of a module."""
     return flow.intern(("module", location), lambda number: ModuleValue(number, location)) << 2
 
 
 def global_name(flow: Flow, code: ModuleCode, name: str) -> int:
-    """The node of a name that a scope of the module *code* takes from the module, or from the builtins."""
+    """Return the node of a name that a scope of the module *code* takes from the module, or from the builtins."""
     return member(flow, place_of(flow, code.path), name, is_inside=True)
 
 
 def member(flow: Flow, location: str, name: str, is_inside: bool = False) -> int:
-    """The node of a module's name: what it binds, imports with a star, or has as a submodule.
+    """Return the node of a module's name: what it binds, imports with a star, or has as a submodule.
 
     Seen from *inside*, a name may also be a builtin.
     """
@@ -92,7 +94,7 @@ def member(flow: Flow, location: str, name: str, is_inside: bool = False) -> int
 
 
 def assigned_elsewhere(flow: Flow, location: str, name: str) -> int:
-    """The node of a module's name for what functions, or other modules, assign to it."""
+    """Return the node of what functions, or other modules, assign to a module's name."""
     key = (location, f"={name}")
     node = flow.members.get(key)
     if node is None:
@@ -121,7 +123,7 @@ def _link_starred(flow: Flow, frame: Frame, location: str, name: str, node: int)
 
 
 def _exports(flow: Flow, location: str, name: str, seen: set[str]) -> bool:
-    """Whether ``from location import *`` brings *name*."""
+    """Return whether ``from location import *`` brings *name*."""
     waiting = [location]
     while waiting:
         place = waiting.pop()

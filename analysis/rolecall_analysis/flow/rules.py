@@ -1,4 +1,4 @@
-"""Why a call is thought to run a function."""
+"""The reasons why a call is thought to run a function."""
 
 from __future__ import annotations
 

@@ -35,11 +35,11 @@ class Site:
     callee: int = -1
     arguments: Arguments = NO_ARGUMENTS
     done: dict[int, int] = field(default_factory=dict[int, int])
-    """How sure each value was for which this call has been worked out."""
+    """The certainty of each value for which this call has been worked out."""
     decided_by: tuple[int, ...] = ()
     """The nodes whose values decide what is called."""
     n_derived: int = 0
-    """How many calls it stands for: of a partial of a partial, say."""
+    """The number of calls that it stands for: of a partial of a partial, say."""
 
     @property
     def positional(self) -> tuple[int, ...]:
@@ -48,12 +48,12 @@ class Site:
 
     @property
     def spot(self) -> Spot:
-        """Where it stands."""
+        """Return the place where it stands."""
         return Spot(self.frame, self.start, self.end)
 
 
 def implied(spot: Spot, kind: CallKind, name: str, result: int, arguments: Arguments = NO_ARGUMENTS) -> Site:
-    """A call that is not written as one: of a getter, of ``__iter__``, of ``__enter__``."""
+    """Return a call that the code implies without writing it: of a getter, of ``__iter__``, of ``__enter__``."""
     decided_by = (spot.owner,) if spot.owner >= 0 else ()
     return Site(
         spot.frame, kind, name, "value", -1, spot.start, spot.end, result, arguments=arguments, decided_by=decided_by
@@ -68,7 +68,7 @@ def within(
     kind: CallKind | None = None,
     decided_by: int = -1,
 ) -> Site:
-    """The same place, calling something else, with the same arguments where no others are given.
+    """Return a site at the same place for another call, with the same arguments where no others are given.
 
     What is called depends on the node *decided_by* as well, if there is one.
     """

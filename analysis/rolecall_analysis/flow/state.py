@@ -40,7 +40,7 @@ class Flow:
     call_value: Callable[[Flow, Site, int], None]
     """The rule of what happens when a token is called; likewise."""
     is_whole: bool
-    """Whether every function is read; else only those that are asked for, and what they need."""
+    """Every function is read; else only those that are asked for, and what they need."""
     max_depth: int
     graph: Graph = field(default_factory=Graph)
     values: list[Value] = field(default_factory=list[Value])
@@ -63,7 +63,7 @@ class Flow:
     sites: list[Site] = field(default_factory=list[Site])
     """Calls of attributes, for which a guess may be needed."""
     edges: dict[EdgeKey, tuple[int, FlowRule]] = field(default_factory=dict[EdgeKey, tuple[int, FlowRule]])
-    """How sure, and the rule."""
+    """The certainty, and the rule."""
     called_from: dict[EdgeKey, list[Site]] = field(default_factory=dict[EdgeKey, list[Site]])
     """The calls that were found to make each edge."""
     wanted_methods: deque[tuple[ClassValue, str]] = field(default_factory=deque[tuple[ClassValue, str]])
@@ -76,15 +76,15 @@ class Flow:
     outside: int = -1
 
     def token(self, value: Value, reason: int = SURE) -> int:
-        """The token of *value*."""
+        """Return the token of *value*."""
         return value.number << 2 | reason
 
     def value_of(self, token: int) -> Value:
-        """The value of *token*."""
+        """Return the value of *token*."""
         return self.values[token >> 2]
 
     def intern(self, key: Hashable, make: Callable[[int], Value]) -> int:
-        """The number of the value that *key* stands for, made by *make* the first time."""
+        """Return the number of the value that *key* stands for; *make* makes the value the first time."""
         number = self.interned.get(key)
         if number is None:
             number = self.interned[key] = len(self.values)
@@ -93,17 +93,17 @@ class Flow:
 
 
 def outside_named(flow: Flow, name: str) -> int:
-    """The token of a name from outside."""
+    """Return the token of a name from outside."""
     return flow.intern(("outside", name), lambda number: OutsideValue(number, name)) << 2
 
 
 def a_literal(flow: Flow) -> int:
-    """The token of a number, a long string or the like."""
+    """Return the token of a number, a long string or the like."""
     return outside_named(flow, _LITERAL)
 
 
 def is_literal(value: Value) -> bool:
-    """Whether *value* is a number, a long string or the like."""
+    """Return whether *value* is a number, a long string or the like."""
     return isinstance(value, OutsideValue) and value.name == _LITERAL
 
 
@@ -111,34 +111,34 @@ _LITERAL = "a literal"
 
 
 def something_outside(flow: Flow) -> int:
-    """The token of a value from outside of which nothing else is known."""
+    """Return the token of a value from outside of which nothing else is known."""
     if flow.outside < 0:
         flow.outside = outside_named(flow, "?")
     return flow.outside
 
 
 def text_value(flow: Flow, text: str) -> int:
-    """The token of a short string."""
+    """Return the token of a short string."""
     number = flow.intern(("text", text), lambda number: TextValue(number, text))
     flow.graph.texts.add(number)
     return number << 2
 
 
 def bound(flow: Flow, function: FunctionValue, receiver: int) -> int:
-    """The token of *function* with the value numbered *receiver* as first argument."""
+    """Return the token of *function* with the value numbered *receiver* as first argument."""
     key = ("bound", function.number, receiver)
     return flow.intern(key, lambda number: BoundValue(number, function, receiver)) << 2
 
 
 def instance_of(flow: Flow, of: ClassValue) -> int:
-    """The token of any instance of a class."""
+    """Return the token of any instance of a class."""
     if of.instance < 0:
         of.instance = flow.intern(("instance", of.number), lambda number: InstanceValue(number, of))
     return of.instance << 2
 
 
 def container(flow: Flow, key: Hashable, kind: str) -> ContainerValue:
-    """The container that *key* stands for."""
+    """Return the container that *key* stands for."""
 
     def make(number: int) -> ContainerValue:
         graph = flow.graph
@@ -152,7 +152,7 @@ def container(flow: Flow, key: Hashable, kind: str) -> ContainerValue:
 
 
 def attribute_node(flow: Flow, number: int, name: str) -> int:
-    """The node of an attribute set on the value numbered *number*."""
+    """Return the node of an attribute set on the value numbered *number*."""
     key = (number, name)
     node = flow.attributes.get(key)
     if node is None:

@@ -1,11 +1,11 @@
-"""What a variable may hold: functions, classes, instances, modules, containers, things from outside."""
+"""The values that a variable may hold: functions, classes, instances, modules, containers, things from outside."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from rolecall_analysis.flow.code import Arguments, ModuleCode, Scope
+from rolecall_analysis.flow.code import Arguments, FlowScope, ModuleCode
 
 
 @dataclass(slots=True, eq=False)
@@ -13,17 +13,17 @@ class Frame:
     """A scope with nodes for its variables, inside the frame that defines it."""
 
     module: ModuleCode
-    scope: Scope
+    scope: FlowScope
     parent: Frame | None
     first_node: int
     n_deep: int = 0
-    """How many calls lie between what was asked for and this frame."""
+    """The number of calls between what was asked for and this frame."""
     has_run: bool = False
     is_named: bool = False
-    """Whether the names it takes from around it are linked."""
+    """The names it takes from around it are linked."""
     n_copied: int = 0
-    """How many of the calls that lead here have frames of their own."""
-    copied: frozenset[Scope] = frozenset()
+    """The number of calls leading here that have frames of their own."""
+    copied: frozenset[FlowScope] = frozenset()
     """The scopes of those calls."""
     class_value: ClassValue | None = None
     """A class body's class."""
@@ -37,7 +37,7 @@ class FunctionValue:
 
     number: int
     module: ModuleCode
-    scope: Scope
+    scope: FlowScope
     around: Frame
     defaults: tuple[tuple[int, int], ...]
     """(parameter, node of its default)"""
@@ -48,12 +48,12 @@ class FunctionValue:
 
 @dataclass(slots=True, eq=False)
 class Lookup:
-    """What an attribute of a class or of its instances is: a node, and the getters that reading it calls."""
+    """The value of an attribute of a class or of its instances: a node, and the getters that reading it calls."""
 
     node: int
     of: ClassValue
     is_class: bool
-    """Whether it is an attribute of the class itself."""
+    """It is an attribute of the class itself."""
     linked: set[int] = field(default_factory=set[int])
     getters: list[int] = field(default_factory=list[int])
     """Tokens of properties, and of instances with a ``__get__``."""
@@ -138,7 +138,7 @@ class TextValue:
 
 @dataclass(slots=True, eq=False)
 class ContainerValue:
-    """What one place in the source builds: a list, tuple, set, dict or the like."""
+    """The container that one place in the source builds: a list, tuple, set, dict or the like."""
 
     number: int
     kind: str
@@ -162,7 +162,7 @@ class MethodOfContainer:
 
 @dataclass(slots=True, eq=False)
 class GeneratorValue:
-    """What calling a generator function returns."""
+    """The value that a call of a generator function returns."""
 
     number: int
     frame: Frame

@@ -15,11 +15,11 @@ from rolecall_analysis.values import FileFacts
 __all__ = ["language_of", "read_facts"]
 
 _CPP_WORDS = re.compile(r"^[ \t]*+(?:class|namespace|template|using|public|private|constexpr)\b|::", re.MULTILINE)
-"""What tells a header of C++ from one of C, whose own grammar reads it better."""
+"""The words that tell a header of C++ from one of C, whose own grammar reads it better."""
 
 
 def read_facts(path: str, text: str, language: str) -> FileFacts:
-    """The facts of a file in another language than Python, or of a notebook.
+    """Return the facts of a file in another language than Python, or of a notebook.
 
     Broken source gives what can be read, and problems.
 

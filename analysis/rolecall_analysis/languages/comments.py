@@ -13,7 +13,7 @@ _NOTICE = re.compile(r"copyright|licen[cs]e|SPDX-|^(frozen_string_literal|(en)?c
 
 
 def prose(comments: Iterable[str]) -> str:
-    """The text of adjacent *comments*, dedented; empty if they are only marks."""
+    """Return the text of adjacent *comments*, dedented; empty if they are only marks."""
     return inspect.cleandoc("\n".join(map(_unmarked, comments))).strip()
 
 
@@ -26,5 +26,7 @@ def _unmarked(comment: str) -> str:
 
 
 def is_notice(text: str) -> bool:
-    """Whether a comment at the top of a file says who owns it, or how a tool is to treat it, not what it is for."""
+    """Return whether a comment at the top of a file names its owner or instructs a tool, rather than explaining the
+    file.
+    """
     return _NOTICE.search(text) is not None

@@ -26,8 +26,10 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """How the trees of one grammar are read. Everything is by the grammar's names of nodes and fields."""
+class GrammarReading:
+    """The rules by which the trees of one grammar are read. Everything is by the grammar's names of nodes and
+    fields.
+    """
 
     handlers: Mapping[str, Handler]
     names: frozenset[str]
@@ -42,7 +44,7 @@ class Reading:
     bound: frozenset[str] = frozenset({"identifier"})
     """The nodes of a pattern that are bound names."""
     capitals_are_read: bool = False
-    """Whether a name in a pattern that begins with a capital is a constant, which is read."""
+    """A name in a pattern that begins with a capital is a constant, which is read."""
     comments: frozenset[str] = frozenset({"comment"})
     attributes: frozenset[str] = frozenset()
     """Annotations, attributes or decorators."""
@@ -51,17 +53,17 @@ class Reading:
     arguments: frozenset[str] = frozenset()
     """Lists of arguments of a call or of a type, among the bases of a class."""
     blanked: re.Pattern[bytes] | None = None
-    """What is taken for blanks when a file is parsed, because the grammar cannot know it."""
+    """The source that is taken for blanks when a file is parsed, because the grammar cannot know it."""
     skipped: frozenset[str] = frozenset()
     """Nodes in which nothing is looked for: literals, names of fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grammar:
-    """A `Reading`, by the numbers that the nodes of its language carry."""
+    """A `GrammarReading`, by the numbers that the nodes of its language carry."""
 
     language: Language
-    reading: Reading
+    reading: GrammarReading
     handlers: Mapping[int, Handler | None]
     """None: nothing is looked for in the node."""
     names: frozenset[int]
@@ -74,8 +76,8 @@ class Grammar:
     attribute_lists: frozenset[int]
 
 
-def grammar_of(language: Language, reading: Reading, visit_comment: Handler) -> Grammar:
-    """*reading* by the numbers of *language*.
+def grammar_of(language: Language, reading: GrammarReading, visit_comment: Handler) -> Grammar:
+    """Return *reading* with the kinds of nodes given by their numbers in *language*.
 
     Kinds that the language does not have are left out: related grammars share a reading.
     """

@@ -1,12 +1,11 @@
 """Jupyter notebooks, read as the Python script that their code cells make one after the other.
 
-Positions in the facts of a notebook count in that script; `Script.cell_at` says which line of which cell that is.
+Positions in the facts of a notebook count in that script, in which a comment with its number stands before each cell.
 """
 
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from dataclasses import dataclass
 from typing import cast
 
@@ -30,46 +29,33 @@ class Script:
     """The code cells of a notebook as one text: before each a comment with its number, magics made comments."""
 
     text: str
-    cells: tuple[int, ...]
-    """The number of each code cell among all cells, from 0."""
-    first_lines: tuple[int, ...]
-    """The line of the text, from 0, at which each of these cells begins."""
     problem: str = ""
     """Why there is no text."""
 
-    def cell_at(self, line: int) -> tuple[int, int] | None:
-        """The number of the cell that a *line* of the text is in, and its line there; None between cells."""
-        at = bisect_right(self.first_lines, line) - 1
-        if at < 0 or (at + 1 < len(self.first_lines) and line >= self.first_lines[at + 1] - 1):
-            return None
-        return self.cells[at], line - self.first_lines[at]
-
 
 def script_of(notebook: str) -> Script:
-    """The script in the JSON text of a notebook; without text, and with a problem, if it is none of Python."""
+    """Return the script in the JSON text of a notebook; without text, and with a problem, if it is none of Python."""
     if len(notebook) > MAX_NOTEBOOK_CHARACTERS:
-        return Script("", (), (), f"It is larger than {MAX_NOTEBOOK_CHARACTERS:,} characters; it was left out.")
+        return Script("", f"It is larger than {MAX_NOTEBOOK_CHARACTERS:,} characters; it was left out.")
     try:
         content: object = msgspec.json.decode(notebook.encode("utf-8", "replace"))
     except (msgspec.DecodeError, RecursionError):
-        return Script("", (), (), "It is not a notebook: not JSON.")
+        return Script("", "It is not a notebook: not JSON.")
     sources = _code_cells(_table(content))
     if sources is None:
-        return Script("", (), (), "It is not a notebook: it has no cells.")
+        return Script("", "It is not a notebook: it has no cells.")
     if not _is_python(_table(_table(content).get("metadata"))):
-        return Script("", (), (), "It is a notebook of another language than Python; it was left out.")
+        return Script("", "It is a notebook of another language than Python; it was left out.")
     lines: list[str] = []
-    first_lines: list[int] = []
     for number, source in sources:
         lines.append(f"# %% [{number}]")
-        first_lines.append(len(lines))
         lines.extend(_plain_python(re.split(r"\r\n|\r|\n", source)))
     text = "\n".join((*lines, "")) if lines else ""
-    return Script(text, tuple(number for number, _ in sources), tuple(first_lines))
+    return Script(text)
 
 
 def read_notebook(path: str, notebook: str) -> FileFacts:
-    """The facts of the script in a notebook. One that is malformed has a problem and no facts."""
+    """Return the facts of the script in a notebook. One that is malformed has a problem and no facts."""
     script = script_of(notebook)
     if script.problem:
         return FileFacts(path, problems=(Problem(path, script.problem),))
@@ -104,7 +90,7 @@ def _is_python(metadata: dict[str, object]) -> bool:
 
 
 def _plain_python(lines: list[str]) -> list[str]:
-    """The lines of a cell without magics, each as long as before."""
+    """Return the lines of a cell without magics, each as long as before."""
     magic = next((_CELL_MAGIC.match(line) for line in lines if line.strip()), None)
     if magic is not None and magic[1] not in _PYTHON_CELL_MAGICS:
         return [_commented(line) for line in lines]
@@ -112,7 +98,7 @@ def _plain_python(lines: list[str]) -> list[str]:
 
 
 def _without_magic(line: str) -> str:
-    """A magic made a comment; in ``files = !ls`` a number stands for what is assigned."""
+    """Return a magic as a comment; in ``files = !ls`` the number 0 replaces the value."""
     if _LINE_MAGIC.match(line) or _CELL_MAGIC.match(line):
         return _commented(line)
     assigned = _ASSIGNED_MAGIC.match(line)

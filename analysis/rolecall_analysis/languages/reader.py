@@ -10,7 +10,7 @@ from tree_sitter import Node, Parser, Point, Tree
 
 from rolecall_analysis.languages.grammar import Grammar
 from rolecall_analysis.languages.handlers import visit_children
-from rolecall_analysis.languages.walk import TYPE_KINDS, Inside, Scope, Step, Walk
+from rolecall_analysis.languages.walk import TYPE_KINDS, Inside, Step, Walk, WalkScope
 from rolecall_analysis.syntax import MAX_SOURCE_BYTES, PARSE_LIMIT_S
 from rolecall_analysis.text import code_points, encode
 from rolecall_analysis.values import Definition, FileFacts, Position, Problem, Reference, Span
@@ -19,7 +19,7 @@ MAX_SYNTAX_PROBLEMS = 20
 
 
 def read_tree(path: str, text: str, grammar: Grammar) -> FileFacts:
-    """The facts of *text*, parsed by *grammar*. Broken source gives what can be read, and problems."""
+    """Return the facts of *text*, parsed by *grammar*. Broken source gives what can be read, and problems."""
     source = encode(text)
     if len(source) > MAX_SOURCE_BYTES:
         message = f"It is larger than {MAX_SOURCE_BYTES:,} bytes; it was left out."
@@ -61,7 +61,7 @@ def _parse(source: bytes, grammar: Grammar) -> Tree | None:
 
 def _walk_over(walk: Walk, root: Node) -> None:
     handler_of = walk.grammar.handlers.get
-    stack: list[Step] = [(root, Scope("", Inside.FILE, ""))]
+    stack: list[Step] = [(root, WalkScope("", Inside.FILE, ""))]
     while stack:
         node, scope = stack.pop()
         handle = handler_of(node.kind_id, visit_children)
@@ -96,7 +96,7 @@ def _syntax_problems(walk: Walk, root: Node) -> Iterator[Problem]:
 
 
 def _visible_span(walk: Walk, node: Node) -> Span:
-    """The span of *node*; an error may begin or end between the two characters of a line end."""
+    """Return the span of *node*; an error may begin or end between the two characters of a line end."""
     span = walk.span(node)
 
     def before_line_end(byte: int, position: Position) -> Position:

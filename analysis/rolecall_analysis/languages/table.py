@@ -11,19 +11,19 @@ from typing import cast
 
 from tree_sitter import Language
 
-from rolecall_analysis.languages.grammar import Grammar, Reading, grammar_of
+from rolecall_analysis.languages.grammar import Grammar, GrammarReading, grammar_of
 from rolecall_analysis.languages.handlers import visit_comment
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a language's grammar and reading come from; neither is loaded before a file needs it."""
+    """The source of a language's grammar and reading; neither is loaded before a file needs it."""
 
     suffixes: tuple[str, ...]
     wheel: str
     """The module of the grammar."""
     reading: str
-    """The module of this package with the `Reading`."""
+    """The module of this package with the `GrammarReading`."""
     grammar: str = "language"
     """The function of the wheel that gives the grammar."""
     family: str = ""
@@ -61,12 +61,14 @@ _LANGUAGE_BY_SUFFIX = {
 
 
 def language_of(path: str) -> str | None:
-    """The editor's identifier of the language that *path* is written in, by its suffix; None if the graph has none."""
+    """Return the editor's identifier of the language that *path* is written in, by its suffix; None if the graph has
+    none.
+    """
     return _LANGUAGE_BY_SUFFIX.get(PurePosixPath(path).suffix.lower())
 
 
 def family_of(path: str) -> str:
-    """The name that the languages that see each other's names share; empty without a language."""
+    """Return the name shared by the languages that can use each other's names; empty without a language."""
     language = language_of(path) or ""
     source = LANGUAGES.get(language)
     return (source.family or language) if source is not None else language
@@ -74,12 +76,12 @@ def family_of(path: str) -> str:
 
 @cache
 def grammar_for(language: str) -> Grammar:
-    """The grammar of *language*, loaded when it is first asked for.
+    """Return the grammar of *language*, loaded when it is first asked for.
 
     Raises:
         KeyError: there is no such language in the table.
     """
     source = LANGUAGES[language]
     capsule: object = getattr(import_module(source.wheel), source.grammar)()
-    reading = cast("Reading", import_module(f"rolecall_analysis.languages.{source.reading}").READING)
+    reading = cast("GrammarReading", import_module(f"rolecall_analysis.languages.grammars.{source.reading}").READING)
     return grammar_of(Language(capsule), reading, visit_comment)

@@ -1,4 +1,4 @@
-"""What is found on a walk over a syntax tree: names, definitions, calls, with their places and scopes."""
+"""The things found on a walk over a syntax tree: names, definitions, calls, with their places and scopes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_VALUE_CHARACTERS = 80
 
 
 class Inside(Enum):
-    """What a name that is bound in a scope becomes."""
+    """The kind of thing that a name bound in a scope becomes."""
 
     FILE = "file"
     """A definition, of a file or of a namespace."""
@@ -33,8 +33,8 @@ class Inside(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
-    """Where the walk is."""
+class WalkScope:
+    """The scope in which the walk is."""
 
     name: str
     inside: Inside
@@ -42,17 +42,17 @@ class Scope:
     """The innermost definition around, whose header may still see *name*'s names."""
 
     def qualified(self, name: str) -> str:
-        """The qualified name of *name*, defined here."""
+        """Return the qualified name of *name*, defined here."""
         return f"{self.name}.{name}" if self.name else name
 
-    def code(self) -> Scope:
-        """The body of a function without a name: its own names count as names of the scope around it."""
-        return Scope(self.name, Inside.CODE, self.owner)
+    def code(self) -> WalkScope:
+        """Return the scope of a function without a name; its own names count as names of the scope around it."""
+        return WalkScope(self.name, Inside.CODE, self.owner)
 
 
-Step = tuple[Node, Scope]
+Step = tuple[Node, WalkScope]
 Steps = Sequence[Step]
-Handler = Callable[["Walk", Node, Scope], Steps]
+Handler = Callable[["Walk", Node, WalkScope], Steps]
 """Notes what a node says, and returns the nodes to go on with, in the order of the source."""
 
 TYPE_KINDS = frozenset({"class", "interface", "type"})
@@ -69,7 +69,7 @@ class _Above:
 
 @dataclass(slots=True)
 class Walk:
-    """What has been found so far."""
+    """A walk over a syntax tree, with what has been found so far."""
 
     path: str
     source: bytes
@@ -93,11 +93,11 @@ class Walk:
     """Those before any definition and import."""
 
     def text(self, node: Node) -> str:
-        """The text of *node*."""
+        """Return the text of *node*."""
         return self.slice(node.start_byte, node.end_byte)
 
     def slice(self, start: int, end: int) -> str:
-        """The text between two byte offsets."""
+        """Return the text between two byte offsets."""
         if self.ascii_text is not None:
             return self.ascii_text[start:end]
         return self.source[start:end].decode("utf-8", "replace")
@@ -115,7 +115,8 @@ class Walk:
     # Names
 
     def chain(self, node: Node) -> tuple[list[Node], list[Node], bool]:
-        """The nodes of *node*'s dotted name, the parts of it that are not names, and whether it begins with a name.
+        """Return the nodes of *node*'s dotted name, the parts of it that are not names, and whether it begins with a
+        name.
 
         The first list is empty if it has no name at all.
         """
@@ -174,7 +175,7 @@ class Walk:
         return inner
 
     def _leaves(self, node: Node) -> tuple[list[Node], list[Node]]:
-        """The names in *node*, in their order, and what else is in it."""
+        """Return the names in *node*, in their order, and what else is in it."""
         names: list[Node] = []
         others: list[Node] = []
         stack = [node]
@@ -194,18 +195,18 @@ class Walk:
         return names[-MAX_NAME_PARTS:], others
 
     def fields(self, node: Node, name: str) -> list[Node]:
-        """The children of *node* in the field *name*, without the commas between them."""
+        """Return the children of *node* in the field *name*, without the commas between them."""
         return [child for child in node.children_by_field_name(name) if child.is_named]
 
     def dotted(self, node: Node | None) -> str:
-        """The dotted name of *node*; empty if it has none, or does not begin with one."""
+        """Return the dotted name of *node*; empty if it has none, or does not begin with one."""
         if node is None:
             return ""
         parts, _, begins_with_name = self.chain(node)
         return ".".join(map(self.text, parts)) if begins_with_name else ""
 
     def names_under(self, node: Node | None, skipped: frozenset[str] = frozenset()) -> list[str]:
-        """The dotted names in *node*, as those in a list of bases; type arguments are no bases."""
+        """Return the dotted names in *node*, as those in a list of bases; type arguments are no bases."""
         grammar = self.grammar
         named = (grammar.names, grammar.links, grammar.compounds, grammar.wrappers)
         found: list[str] = []
@@ -221,7 +222,7 @@ class Walk:
 
     # What is read
 
-    def refer_plain(self, node: Node, scope: Scope) -> Steps:
+    def refer_plain(self, node: Node, scope: WalkScope) -> Steps:
         """Note that the name that *node* is, without anything before or after it, is read."""
         if self.ascii_text is None:
             self.refer([node], True, scope)
@@ -234,7 +235,7 @@ class Walk:
             places += node.start_point
         return ()
 
-    def refer(self, parts: list[Node], begins_with_name: bool, scope: Scope) -> str:
+    def refer(self, parts: list[Node], begins_with_name: bool, scope: WalkScope) -> str:
         """Note that a name is read; return it, dotted."""
         if len(parts) == 1:
             name = self.slice(parts[0].start_byte, parts[0].end_byte)
@@ -253,7 +254,7 @@ class Walk:
                 places += part.start_point
         return name
 
-    def read(self, node: Node, scope: Scope) -> list[Step]:
+    def read(self, node: Node, scope: WalkScope) -> list[Step]:
         """Note the name that *node* is, if it has one; return what is left of it."""
         parts, rest, begins_with_name = self.chain(node)
         if parts:
@@ -261,7 +262,7 @@ class Walk:
             return [(part, scope) for part in rest]
         return [(child, scope) for child in node.named_children]
 
-    def call(self, node: Node, callee: Node, scope: Scope) -> list[Step]:
+    def call(self, node: Node, callee: Node, scope: WalkScope) -> list[Step]:
         """Note that *node* calls *callee*; return what is left of the callee."""
         if callee.kind_id in self.grammar.names:
             self.note_call([callee], node, node, scope)
@@ -273,15 +274,15 @@ class Walk:
         self.calls.append(Call(name, self.span(node), scope.name))
         return [(part, scope) for part in rest]
 
-    def note_call(self, parts: list[Node], start: Node, end: Node, scope: Scope) -> None:
+    def note_call(self, parts: list[Node], start: Node, end: Node, scope: WalkScope) -> None:
         """Note a call of the name that *parts* make, from *start* to *end*."""
         self.calls.append(Call(self.refer(parts, True, scope), self.span(start, end), scope.name))
 
-    def note_named_call(self, callee: str, node: Node, scope: Scope) -> None:
+    def note_named_call(self, callee: str, node: Node, scope: WalkScope) -> None:
         """Note that *node* calls *callee*, which has been referred to."""
         self.calls.append(Call(callee, self.span(node), scope.name))
 
-    def call_member(self, node: Node, before: Node | None, name: Node, scope: Scope) -> list[Step]:
+    def call_member(self, node: Node, before: Node | None, name: Node, scope: WalkScope) -> list[Step]:
         """Note that *node* calls the member *name* of *before*; return what is left of that."""
         parts, rest, begins_with_name = self.chain(before) if before is not None else ([], [], True)
         if before is not None and not parts:
@@ -291,18 +292,18 @@ class Walk:
         return [(part, scope) for part in rest]
 
     def note_import(
-        self, statement: Node, named: Node, scope: Scope, module: str, name: str | None, *, alias: str | None = None
+        self, statement: Node, named: Node, scope: WalkScope, module: str, name: str | None, *, alias: str | None = None
     ) -> None:
         """Note an import; *named* is the node that names what is imported."""
         self.imports.append(Import(module, name, alias, 0, scope.name, self.span(statement), self.span(named)))
 
     # What is bound
 
-    def bind(self, name: str, scope: Scope) -> None:
+    def bind(self, name: str, scope: WalkScope) -> None:
         """*name* is a parameter or a variable of *scope* whose value is not known."""
         self.local_names.add((scope.name, name))
 
-    def bind_pattern(self, pattern: Node, scope: Scope, whole: Node | None = None) -> list[Step]:
+    def bind_pattern(self, pattern: Node, scope: WalkScope, whole: Node | None = None) -> list[Step]:
         """Bind every name of *pattern*, or define it if the scope is not code; return what the pattern reads."""
         grammar = self.grammar
         steps: list[Step] = []
@@ -320,7 +321,7 @@ class Walk:
                 steps.append((node, scope))
         return steps
 
-    def bind_or_define(self, name: Node, scope: Scope, whole: Node) -> None:
+    def bind_or_define(self, name: Node, scope: WalkScope, whole: Node) -> None:
         """A local name in code; elsewhere the definition of a variable, told once."""
         text = self.text(name)
         if scope.inside is Inside.CODE:
@@ -336,12 +337,12 @@ class Walk:
         kind: DefinitionKind,
         name: Node,
         whole: Node,
-        scope: Scope,
+        scope: WalkScope,
         *,
         body: Node | None = None,
         bases: Sequence[str] = (),
         text: str | None = None,
-    ) -> Scope:
+    ) -> WalkScope:
         """Note a definition; return the scope of its body.
 
         *whole* is the node that is all of it, *body* what its signature leaves out; *text* its name, if that
@@ -373,7 +374,7 @@ class Walk:
             )
         )
         names_in_it = Inside.TYPE if kind in TYPE_KINDS else Inside.FILE if kind == "module" else Inside.CODE
-        return Scope(qualified_name, names_in_it, qualified_name)
+        return WalkScope(qualified_name, names_in_it, qualified_name)
 
     def _start_of(self, whole: Node) -> Node:
         if self.wrapper is not None and self.wrapper[1] == whole.start_byte:
@@ -440,7 +441,9 @@ class Walk:
         return above
 
     def docstring(self) -> str:
-        """What the comment at the top of the file says, unless it is about a definition, a tool or the owner."""
+        """Return the text of the comment at the top of the file, unless it is about a definition, a tool or
+        the owner.
+        """
         texts = (prose(map(self.text, one.comments)) for one in self.first_comments[:3] if one.comments)
         return next((text for text in texts if text and not is_notice(text)), "")
 

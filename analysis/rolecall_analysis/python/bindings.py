@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tree_sitter import Node
 
+from rolecall_analysis.facts.packed import DefinitionRow
 from rolecall_analysis.grammar import (
     ATTRIBUTE,
     CONSTRAINED_TYPE,
@@ -18,15 +19,14 @@ from rolecall_analysis.grammar import (
     child_of,
 )
 from rolecall_analysis.names import bound_names
-from rolecall_analysis.packed import DefinitionRow
-from rolecall_analysis.python.reading import Reading
+from rolecall_analysis.python.reading import ModuleReading
 from rolecall_analysis.python.region import Region
 
 MAX_VALUE_LENGTH = 80
 """Bytes; a variable's value longer than this is left out of its signature."""
 
 
-def bind_targets(reading: Reading, target: Node, bound: set[str]) -> list[Node]:
+def bind_targets(reading: ModuleReading, target: Node, bound: set[str]) -> list[Node]:
     """Add the names in *target* to *bound*; returns the parts of it that are read instead."""
     if target.kind_id == IDENTIFIER:
         bound.add(reading.cut(target))
@@ -36,7 +36,7 @@ def bind_targets(reading: Reading, target: Node, bound: set[str]) -> list[Node]:
     return rest
 
 
-def bind_parameters(reading: Reading, parameters: Node, bound: set[str]) -> list[Node]:
+def bind_parameters(reading: ModuleReading, parameters: Node, bound: set[str]) -> list[Node]:
     """Add the *parameters* to *bound*; returns their annotations and defaults, which are evaluated outside."""
     read: list[Node] = []
     for parameter in parameters.named_children:
@@ -51,7 +51,7 @@ def bind_parameters(reading: Reading, parameters: Node, bound: set[str]) -> list
     return read
 
 
-def bind_type_parameters(reading: Reading, parameters: Node, bound: set[str]) -> list[Node]:
+def bind_type_parameters(reading: ModuleReading, parameters: Node, bound: set[str]) -> list[Node]:
     """Add to *bound* the names in the square brackets of a class, a function or an alias; returns their bounds."""
     read: list[Node] = []
     for parameter in parameters.named_children:
@@ -64,7 +64,7 @@ def bind_type_parameters(reading: Reading, parameters: Node, bound: set[str]) ->
     return read
 
 
-def read_assignment(reading: Reading, region: Region, node: Node) -> None:
+def read_assignment(reading: ModuleReading, region: Region, node: Node) -> None:
     """An assignment or an annotated name."""
     children = node.children
     region.stack.append(children[-1])
@@ -83,7 +83,7 @@ def read_assignment(reading: Reading, region: Region, node: Node) -> None:
         _define_attributes(reading, region, rest, node)
 
 
-def define_variable(reading: Reading, region: Region, name_node: Node, statement: Node) -> None:
+def define_variable(reading: ModuleReading, region: Region, name_node: Node, statement: Node) -> None:
     """A variable of a module or a class body is a definition, of a function a local name."""
     name = reading.text[name_node.start_byte : name_node.end_byte]
     if region.kind is not None and region.kind != "class":
@@ -92,8 +92,8 @@ def define_variable(reading: Reading, region: Region, name_node: Node, statement
         reading.definitions.append(_row(reading, name, region.name, name_node, statement))
 
 
-def _define_attributes(reading: Reading, region: Region, targets: Sequence[Node], statement: Node) -> None:
-    """What a method assigns on its own object is an attribute of the class."""
+def _define_attributes(reading: ModuleReading, region: Region, targets: Sequence[Node], statement: Node) -> None:
+    """Define what a method assigns on its own object as an attribute of the class."""
     holder = region.name.rpartition(".")[0]
     for target in targets:
         if target.kind_id == ATTRIBUTE:
@@ -102,13 +102,13 @@ def _define_attributes(reading: Reading, region: Region, targets: Sequence[Node]
                 reading.attributes.append(_row(reading, name, holder, name_node, statement))
 
 
-def _row(reading: Reading, name: str, scope: str, name_node: Node, statement: Node) -> DefinitionRow:
+def _row(reading: ModuleReading, name: str, scope: str, name_node: Node, statement: Node) -> DefinitionRow:
     qualified_name = f"{scope}.{name}" if scope else name
     places = (statement.start_byte, statement.end_byte, name_node.start_byte, name_node.end_byte)
     return (name, qualified_name, scope, "variable", _signature(reading, statement), "", (), (), *places)
 
 
-def _signature(reading: Reading, statement: Node) -> str:
+def _signature(reading: ModuleReading, statement: Node) -> str:
     start, end = statement.start_byte, statement.end_byte
     value = child_of(statement, "right") if end - start > MAX_VALUE_LENGTH else None
     if value is None or value.end_byte - value.start_byte <= MAX_VALUE_LENGTH:
@@ -116,7 +116,7 @@ def _signature(reading: Reading, statement: Node) -> str:
     return " ".join((reading.clean(start, value.start_byte) + "...").split())
 
 
-def read_type_alias(reading: Reading, region: Region, node: Node) -> None:
+def read_type_alias(reading: ModuleReading, region: Region, node: Node) -> None:
     """``type X[T] = ...``: a variable, whose value sees its parameters."""
     left, right = child_of(node, "left"), child_of(node, "right")
     if left is None or right is None or not left.named_child_count:
@@ -137,7 +137,7 @@ def read_type_alias(reading: Reading, region: Region, node: Node) -> None:
         define_variable(reading, region, name, node)
 
 
-def read_loop(reading: Reading, region: Region, node: Node) -> None:
+def read_loop(reading: ModuleReading, region: Region, node: Node) -> None:
     """A ``for``, of a statement or of a comprehension: it binds its targets."""
     target = child_of(node, "left")
     region.stack.extend(child for child in reversed(node.named_children) if child != target)
@@ -145,7 +145,7 @@ def read_loop(reading: Reading, region: Region, node: Node) -> None:
         region.push(bind_targets(reading, target, region.bound))
 
 
-def read_as(reading: Reading, region: Region, node: Node) -> None:
+def read_as(reading: ModuleReading, region: Region, node: Node) -> None:
     """``value as target``, of a ``with``, an ``except`` or a pattern."""
     children = node.named_children
     for target in children[1:]:
@@ -153,13 +153,13 @@ def read_as(reading: Reading, region: Region, node: Node) -> None:
     region.stack.extend(children[:1])
 
 
-def read_splat(reading: Reading, region: Region, node: Node) -> None:
+def read_splat(reading: ModuleReading, region: Region, node: Node) -> None:
     """``*rest`` in a pattern."""
     for child in node.named_children:
         region.push(bind_targets(reading, child, region.bound))
 
 
-def read_case_pattern(reading: Reading, region: Region, node: Node) -> None:
+def read_case_pattern(reading: ModuleReading, region: Region, node: Node) -> None:
     """A pattern; one that is a single name captures the value."""
     children = node.named_children
     if len(children) == 1 and _is_capture(children[0]):
@@ -168,7 +168,7 @@ def read_case_pattern(reading: Reading, region: Region, node: Node) -> None:
         region.push(children)
 
 
-def read_keyword_pattern(reading: Reading, region: Region, node: Node) -> None:
+def read_keyword_pattern(reading: ModuleReading, region: Region, node: Node) -> None:
     """``name=pattern`` in the pattern of a class."""
     values = node.named_children[1:]
     region.bound.update(reading.cut(value) for value in values if _is_capture(value))
@@ -179,7 +179,7 @@ def _is_capture(pattern: Node) -> bool:
     return pattern.kind_id == DOTTED and pattern.named_child_count == 1
 
 
-def read_rebinding(reading: Reading, region: Region, node: Node) -> None:
+def read_rebinding(reading: ModuleReading, region: Region, node: Node) -> None:
     """``global`` and ``nonlocal``."""
     names = frozenset(map(reading.cut, node.named_children))
     region.rebound |= names

@@ -20,7 +20,7 @@ from rolecall_analysis.grammar import (
 )
 from rolecall_analysis.python.bindings import bind_parameters, bind_type_parameters
 from rolecall_analysis.python.headers import docstring, one_line
-from rolecall_analysis.python.reading import Reading, clean
+from rolecall_analysis.python.reading import ModuleReading, clean
 from rolecall_analysis.python.region import Region
 from rolecall_analysis.values import DefinitionKind
 
@@ -41,7 +41,7 @@ class _Header(NamedTuple):
     bases: tuple[str, ...] = ()
 
 
-def read_decorated(reading: Reading, region: Region, node: Node) -> None:
+def read_decorated(reading: ModuleReading, region: Region, node: Node) -> None:
     """A class or function with its decorators."""
     children = node.named_children
     if children[-1].kind_id in (FUNCTION, CLASS):
@@ -51,12 +51,12 @@ def read_decorated(reading: Reading, region: Region, node: Node) -> None:
         region.push(children)
 
 
-def read_definition(reading: Reading, region: Region, node: Node) -> None:
+def read_definition(reading: ModuleReading, region: Region, node: Node) -> None:
     """A class or function."""
     _read(reading, region, node, [], node.start_byte)
 
 
-def _read(reading: Reading, region: Region, node: Node, decorators: list[Node], start: int) -> None:
+def _read(reading: ModuleReading, region: Region, node: Node, decorators: list[Node], start: int) -> None:
     body = node.child_by_field_id(_BODY)
     header_start = node.start_byte if decorators else start
     header = _plain_header(reading, header_start) or _header(reading, node)
@@ -100,8 +100,8 @@ def _read(reading: Reading, region: Region, node: Node, decorators: list[Node], 
     reading.regions.append(inside)
 
 
-def _plain_header(reading: Reading, start: int) -> _Header | None:
-    """The header of a function whose parameters are names alone, as most are: quicker than by its nodes."""
+def _plain_header(reading: ModuleReading, start: int) -> _Header | None:
+    """Return the header of a function whose parameters are names alone, as most are: quicker than by its nodes."""
     found = _PLAIN_FUNCTION.match(reading.text, start)
     if found is None:
         return None
@@ -110,8 +110,8 @@ def _plain_header(reading: Reading, start: int) -> _Header | None:
     return _Header(name_start, name_end, found.end(), set(parameters.split(", ")) if parameters else set(), [])
 
 
-def _header(reading: Reading, node: Node) -> _Header | None:
-    """The header of a class or function; None if its name is not typed yet."""
+def _header(reading: ModuleReading, node: Node) -> _Header | None:
+    """Return the header of a class or function; None if its name is not typed yet."""
     name, generic = child_of(node, "name"), child_of(node, "type_parameters")
     if name is None or name.is_missing:
         return None
@@ -131,8 +131,8 @@ def _header(reading: Reading, node: Node) -> _Header | None:
     return _Header(name.start_byte, name.end_byte, end, bound, evaluated, generic is not None, bases)
 
 
-def _base_name(reading: Reading, base: Node) -> str:
-    """The dotted name of a base class; "" if it is something else."""
+def _base_name(reading: ModuleReading, base: Node) -> str:
+    """Return the dotted name of a base class; "" if it is something else."""
     if base.kind_id == SUBSCRIPT:
         base = base.children[0]
     if base.kind_id not in (IDENTIFIER, ATTRIBUTE):

@@ -17,7 +17,7 @@ from rolecall_analysis.grammar import (
     child_of,
     kind_id,
 )
-from rolecall_analysis.python.reading import Reading, clean
+from rolecall_analysis.python.reading import ModuleReading, clean
 
 _ALL = "__all__"
 _ASSIGNMENT = kind_id("assignment")
@@ -31,8 +31,8 @@ _COLLECTIONS = frozenset(
 _COPIES = frozenset({"list", "tuple", "set", "sorted"})
 
 
-def exported_names(reading: Reading, root: Node) -> tuple[str, ...] | None:
-    """The entries of ``__all__`` in their order, ``price.__all__`` for those of another module.
+def exported_names(reading: ModuleReading, root: Node) -> tuple[str, ...] | None:
+    """Return the entries of ``__all__`` in their order, ``price.__all__`` for those of another module.
 
     None if there is no ``__all__``, or a part of it is computed. Branches of a condition count together.
     """
@@ -52,7 +52,7 @@ def exported_names(reading: Reading, root: Node) -> tuple[str, ...] | None:
 
 
 def _module_statements(root: Node) -> Iterator[Node]:
-    """The assignments and calls outside of classes and functions."""
+    """Yield the assignments and calls outside of classes and functions."""
     stack = [root]
     while stack:
         node = stack.pop()
@@ -62,8 +62,8 @@ def _module_statements(root: Node) -> Iterator[Node]:
             stack.extend(reversed(node.named_children))
 
 
-def _changes(reading: Reading, statements: Iterable[Node]) -> Iterator[tuple[str, Node]]:
-    """What is done to ``__all__``, and with what."""
+def _changes(reading: ModuleReading, statements: Iterable[Node]) -> Iterator[tuple[str, Node]]:
+    """Yield the changes of ``__all__``: what is done to it, and with what."""
     for node in statements:
         value = None
         operation = "add"
@@ -79,8 +79,8 @@ def _changes(reading: Reading, statements: Iterable[Node]) -> Iterator[tuple[str
             yield operation, value
 
 
-def _entries(reading: Reading, value: Node) -> list[str] | None:
-    """The names in a list of strings, a sum of such lists, or another module's; None if some are computed."""
+def _entries(reading: ModuleReading, value: Node) -> list[str] | None:
+    """Return the names in a list of strings, a sum of such lists, or another module's; None if some are computed."""
     entries: list[str] = []
     stack = [value]
     while stack:
@@ -101,8 +101,8 @@ def _entries(reading: Reading, value: Node) -> list[str] | None:
     return entries
 
 
-def _plain_text(reading: Reading, literal: Node) -> str | None:
-    """The text of a string, or of several one after the other; None unless it is written outright."""
+def _plain_text(reading: ModuleReading, literal: Node) -> str | None:
+    """Return the text of a string, or of several adjacent ones; None unless all of the text is literal."""
     strings = [literal] if literal.kind_id == STRING else literal.named_children
     contents: list[str] = []
     for string in strings:

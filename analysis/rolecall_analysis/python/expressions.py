@@ -17,7 +17,7 @@ from rolecall_analysis.grammar import (
     STRING,
 )
 from rolecall_analysis.python.bindings import bind_parameters, bind_targets
-from rolecall_analysis.python.reading import Reading
+from rolecall_analysis.python.reading import ModuleReading
 from rolecall_analysis.python.region import Region
 
 MAX_PLAIN_LENGTH = 200
@@ -31,14 +31,16 @@ _PROSE = re.compile(r"\w\s+\w")
 _TYPE_IN_QUOTES = re.compile(r"""(["']|\"\"\"|\'\'\')[\w\x80-\xff.,|\[\]\s]+\1""")
 
 
-def read_identifier(reading: Reading, region: Region, node: Node) -> None:
+def read_identifier(reading: ModuleReading, region: Region, node: Node) -> None:
     """A name that is read."""
     start = node.start_byte
     region.starts[reading.text[start : node.end_byte]].append(start)
 
 
-def read_attribute(reading: Reading, region: Region, node: Node) -> str:
-    """A dotted chain of names, perhaps on another expression; returns it: ``a.total``, ``?.total``, "" without."""
+def read_attribute(reading: ModuleReading, region: Region, node: Node) -> str:
+    """Note a dotted chain of names, perhaps on another expression, and return it: ``a.total``, ``?.total``; empty if
+    there is none.
+    """
     start, end = node.start_byte, node.end_byte
     if end - start <= MAX_PLAIN_LENGTH:
         name = reading.text[start:end]
@@ -50,12 +52,12 @@ def read_attribute(reading: Reading, region: Region, node: Node) -> str:
 
 
 def _is_name(chain: str) -> bool:
-    """Whether a chain of letters and dots has all its parts, and does not begin with a constant."""
+    """Return whether a chain of letters and dots has all its parts, and does not begin with a constant."""
     parts = chain.split(".")
     return all(parts) and parts[0] not in _CONSTANTS
 
 
-def _read_parts(reading: Reading, region: Region, node: Node) -> str:
+def _read_parts(reading: ModuleReading, region: Region, node: Node) -> str:
     parts: list[Node] = []
     while node.kind_id == ATTRIBUTE:
         children = node.children
@@ -76,14 +78,14 @@ def _read_parts(reading: Reading, region: Region, node: Node) -> str:
     return name
 
 
-def _is_super(reading: Reading, node: Node) -> bool:
+def _is_super(reading: ModuleReading, node: Node) -> bool:
     if node.kind_id != CALL:
         return False
     function = node.children[0]
     return function.kind_id == IDENTIFIER and reading.cut(function) == "super"
 
 
-def read_call(reading: Reading, region: Region, node: Node) -> None:
+def read_call(reading: ModuleReading, region: Region, node: Node) -> None:
     """A call, with its callee's name if it has one."""
     children = node.children
     function, arguments = children[0], children[-1]
@@ -105,20 +107,20 @@ def read_call(reading: Reading, region: Region, node: Node) -> None:
         region.calls.append((name, start, node.end_byte))
 
 
-def read_dotted(reading: Reading, region: Region, node: Node) -> None:
+def read_dotted(reading: ModuleReading, region: Region, node: Node) -> None:
     """A dotted name that is no expression: a class or a value in a pattern."""
     parts = node.named_children
     region.add_spread(".".join(map(reading.cut, parts)), parts)
 
 
-def read_string(reading: Reading, region: Region, node: Node) -> None:
+def read_string(reading: ModuleReading, region: Region, node: Node) -> None:
     """A string: what an f-string evaluates."""
     start = node.start_byte
     if reading.text[start : start + 1] not in _QUOTES:
         region.push([child for child in node.named_children if child.kind_id == INTERPOLATION])
 
 
-def read_type(reading: Reading, region: Region, node: Node) -> None:
+def read_type(reading: ModuleReading, region: Region, node: Node) -> None:
     """An annotation; the names in one that is a string are read as well."""
     children = node.named_children
     if len(children) == 1 and children[0].kind_id == STRING:
@@ -129,20 +131,20 @@ def read_type(reading: Reading, region: Region, node: Node) -> None:
     region.push(children)
 
 
-def read_generic(reading: Reading, region: Region, node: Node) -> None:
+def read_generic(reading: ModuleReading, region: Region, node: Node) -> None:
     """``List[int]`` in an annotation; the strings in ``Literal["a"]`` are no names."""
     children = node.named_children
     region.push(children[:1] if reading.cut(children[0]) == "Literal" else children)
 
 
-def read_last(_reading: Reading, region: Region, node: Node) -> None:
+def read_last(_reading: ModuleReading, region: Region, node: Node) -> None:
     """A keyword and its value, of which only the value is read."""
     children = node.children
     if len(children) > 1:
         region.stack.append(children[-1])
 
 
-def read_lambda(reading: Reading, region: Region, node: Node) -> None:
+def read_lambda(reading: ModuleReading, region: Region, node: Node) -> None:
     """A lambda: its defaults are evaluated outside, its body sees its parameters."""
     children = node.named_children
     if len(children) < 2 or children[0].kind_id != LAMBDA_PARAMETERS:
@@ -152,7 +154,7 @@ def read_lambda(reading: Reading, region: Region, node: Node) -> None:
     region.push(bind_parameters(reading, children[0], inner.bound))
 
 
-def read_comprehension(reading: Reading, region: Region, node: Node) -> None:
+def read_comprehension(reading: ModuleReading, region: Region, node: Node) -> None:
     """A comprehension: what it runs over first is evaluated outside, all else sees its variables."""
     children = node.named_children
     inner = reading.begin_unnamed("comprehension", region, children)
@@ -165,7 +167,7 @@ def read_comprehension(reading: Reading, region: Region, node: Node) -> None:
         region.push(iterables)
 
 
-def read_assignment_expression(reading: Reading, region: Region, node: Node) -> None:
+def read_assignment_expression(reading: ModuleReading, region: Region, node: Node) -> None:
     """``name := value``, which binds in the function around a comprehension."""
     children = node.children
     if len(children) > 1:

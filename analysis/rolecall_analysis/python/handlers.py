@@ -1,4 +1,4 @@
-"""Which nodes of the grammar are read how."""
+"""A table of how each node of the grammar is read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from rolecall_analysis.python.expressions import (
     read_type,
 )
 from rolecall_analysis.python.imports import read_if, read_import, read_import_from
-from rolecall_analysis.python.reading import Handler, Reading
+from rolecall_analysis.python.reading import Handler, ModuleReading
 from rolecall_analysis.python.region import Region
 
 _BY_NAME: dict[str, Handler] = {
@@ -71,7 +71,7 @@ _BY_NAME: dict[str, Handler] = {
 _LEAVES = ("comment", "ellipsis", "escape_sequence", "false", "float", "integer", "none", "string_content", "true")
 
 
-def skip(_reading: Reading, _region: Region, _node: Node) -> None:
+def skip(_reading: ModuleReading, _region: Region, _node: Node) -> None:
     """The handler of nodes in which there is nothing to read."""
 
 

@@ -1,4 +1,4 @@
-"""How a definition introduces itself: its signature and its docstring."""
+"""The header of a definition: its signature and its docstring."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from tree_sitter import Node
 
 from rolecall_analysis.grammar import COMMENT, EXPRESSION, STRING, STRING_END, STRING_START
-from rolecall_analysis.python.reading import Reading, clean
+from rolecall_analysis.python.reading import ModuleReading, clean
 
 _STRING_BEGINS = frozenset("\"'rRuU")
 
 
 def one_line(header: str) -> str:
-    """The header of a class or function on one line, unless that could change what it says."""
+    """Return the header of a class or function on one line, unless that could change what it says."""
     if "\n" not in header:
         return header
     header = header.replace("\r\n", "\n")
@@ -27,8 +27,8 @@ def one_line(header: str) -> str:
     return first
 
 
-def docstring(reading: Reading, statements: Sequence[Node]) -> str:
-    """The plain string that a body begins with, dedented, escapes as written; empty without one."""
+def docstring(reading: ModuleReading, statements: Sequence[Node]) -> str:
+    """Return the plain string that a body begins with, dedented, escapes as written; empty without one."""
     for first in statements:
         if first.kind_id != COMMENT:
             break

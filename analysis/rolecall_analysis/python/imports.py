@@ -5,13 +5,13 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from rolecall_analysis.grammar import DOTTED, WILDCARD, child_of
-from rolecall_analysis.python.reading import Reading
+from rolecall_analysis.python.reading import ModuleReading
 from rolecall_analysis.python.region import Region
 
 TYPE_CHECKING = "TYPE_CHECKING"
 
 
-def read_import(reading: Reading, region: Region, node: Node) -> None:
+def read_import(reading: ModuleReading, region: Region, node: Node) -> None:
     """``import a.b, c as d``."""
     places = (node.start_byte, node.end_byte)
     for child in node.named_children:
@@ -21,7 +21,7 @@ def read_import(reading: Reading, region: Region, node: Node) -> None:
             reading.imports.append((name, None, alias, 0, region.name, False, *places, *name_places))
 
 
-def read_import_from(reading: Reading, region: Region, node: Node) -> None:
+def read_import_from(reading: ModuleReading, region: Region, node: Node) -> None:
     """``from .a import b as c, d``, ``from __future__ import a``."""
     places = (node.start_byte, node.end_byte)
     source = child_of(node, "module_name")
@@ -37,8 +37,10 @@ def read_import_from(reading: Reading, region: Region, node: Node) -> None:
             reading.imports.append((module, name, alias, level, region.name, False, *places, *name_places))
 
 
-def _imported(reading: Reading, node: Node) -> tuple[str, str | None, Node]:
-    """What is imported, as what, and the node that names it."""
+def _imported(reading: ModuleReading, node: Node) -> tuple[str, str | None, Node]:
+    """Return the name that is imported, its alias, and the node that names it; the alias is ``None`` if there
+    is none.
+    """
     if node.kind_id == DOTTED:
         return "".join(reading.cut(node).split()), None, node
     name, alias = child_of(node, "name"), child_of(node, "alias")
@@ -47,7 +49,7 @@ def _imported(reading: Reading, node: Node) -> tuple[str, str | None, Node]:
     return "".join(reading.cut(name).split()), reading.cut(alias) if alias else None, name
 
 
-def read_if(reading: Reading, region: Region, node: Node) -> None:
+def read_if(reading: ModuleReading, region: Region, node: Node) -> None:
     """An ``if``; which of its blocks only type checkers run is noted."""
     region.push(node.named_children)
     condition = child_of(node, "condition")

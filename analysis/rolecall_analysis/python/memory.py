@@ -1,18 +1,18 @@
-"""What was read of an open document before: functions that did not change are not read again."""
+"""The memory of what was read of an open document before: functions that did not change are not read again."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from rolecall_analysis.packed import DefinitionRow, ImportRow
-from rolecall_analysis.python.reading import Reading
+from rolecall_analysis.facts.packed import DefinitionRow, ImportRow
+from rolecall_analysis.python.reading import ModuleReading
 from rolecall_analysis.python.region import Region
 
 _Key = tuple[str, str]
 """The scope a function stands in, and its text."""
 
 
-class Memory:
+class FunctionCache:
     """The functions of one document as they were last read; not for use by two threads at once."""
 
     def __init__(self) -> None:
@@ -20,7 +20,9 @@ class Memory:
         self._used: dict[_Key, Piece] = {}
 
     def take(self, key: _Key) -> Piece | None:
-        """What is known under *key*, once: of two functions with the same text the second is read again."""
+        """Return the piece that is known under *key*, once: of two functions with the same text the second is read
+        again.
+        """
         return self._known.pop(key, None)
 
     def keep(self, key: _Key, piece: Piece) -> None:
@@ -33,7 +35,7 @@ class Memory:
 
 
 class Piece(NamedTuple):
-    """What was found in a function."""
+    """The facts that were found in a function."""
 
     start: int
     """The offset of its first byte, when it was read."""
@@ -44,13 +46,13 @@ class Piece(NamedTuple):
     typing_blocks: list[tuple[int, int]]
 
 
-def piece_of(start: int, part: Reading) -> Piece:
-    """What *part*, the reading of a function that begins at *start*, has found."""
+def piece_of(start: int, part: ModuleReading) -> Piece:
+    """Return the piece that *part*, the reading of a function that begins at *start*, has found."""
     return Piece(start, part.regions, part.definitions, part.attributes, part.imports, part.typing_blocks)
 
 
 def move(piece: Piece, start: int) -> Piece:
-    """*piece* as if its function began at *start*; the one given is used up."""
+    """Return *piece* as if its function began at *start*; *piece* itself must not be used afterwards."""
     by = start - piece.start
     if not by:
         return piece
@@ -66,7 +68,7 @@ def move(piece: Piece, start: int) -> Piece:
     )
 
 
-def add(reading: Reading, piece: Piece) -> None:
+def add(reading: ModuleReading, piece: Piece) -> None:
     """Have *reading* find what is in *piece*."""
     reading.regions.extend(piece.regions)
     reading.definitions.extend(piece.definitions)

@@ -6,14 +6,14 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-from rolecall_analysis.packed import DefinitionRow, ImportRow
+from rolecall_analysis.facts.packed import DefinitionRow, ImportRow
 from rolecall_analysis.python.region import Region
 
 MAX_SCOPE_LENGTH = 500
 """Lambdas in a scope with a longer name share it: named each after the one around, they would take quadratic space."""
 
 
-class Reading:
+class ModuleReading:
     """The text of a file and what has been found in it so far."""
 
     __slots__ = (
@@ -35,11 +35,11 @@ class Reading:
         """The bytes of blocks that only type checkers run."""
 
     def cut(self, node: Node) -> str:
-        """The text of *node*, a character for each byte."""
+        """Return the text of *node*, a character for each byte."""
         return self.text[node.start_byte : node.end_byte]
 
     def clean(self, start: int, end: int) -> str:
-        """The text between two offsets, as it is meant."""
+        """Return the text between two offsets, decoded as the source means it."""
         return clean(self.text[start:end])
 
     def begin(self, region: Region) -> None:
@@ -47,7 +47,9 @@ class Reading:
         self.regions.append(region)
 
     def begin_unnamed(self, what: str, around: Region, nodes: list[Node]) -> Region:
-        """A region for a lambda or a comprehension: names bound in it mean nothing outside."""
+        """Begin a region for a lambda or a comprehension, whose names mean nothing outside it, and return the
+        region.
+        """
         around.n_unnamed += 1
         number = around.n_unnamed
         label = f"<{what}{number}>" if around.name == around.owner else f"<{last_part(around.owner)} {what}{number}>"
@@ -58,13 +60,13 @@ class Reading:
 
 
 def last_part(dotted_name: str) -> str:
-    """The name without what holds it."""
+    """Return the last part of a dotted name."""
     return dotted_name.rpartition(".")[2]
 
 
 def clean(text: str) -> str:
-    """What *text*, cut from `Reading.text`, is meant to say."""
+    """Decode *text*, which was cut from `Reading.text`, to what it is meant to say."""
     return text if text.isascii() else text.encode("latin-1").decode("utf-8", "replace")
 
 
-Handler = Callable[[Reading, Region, Node], object]
+Handler = Callable[[ModuleReading, Region, Node], object]

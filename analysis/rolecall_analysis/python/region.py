@@ -6,7 +6,7 @@ from collections import defaultdict
 
 from tree_sitter import Node
 
-from rolecall_analysis.packed import CallRow
+from rolecall_analysis.facts.packed import CallRow
 from rolecall_analysis.values import DefinitionKind
 
 
@@ -26,9 +26,9 @@ class Region:
         self.owner = owner
         """The innermost definition around, whose header may still see *name*'s names."""
         self.stack = nodes[::-1]
-        """What is still to be read, the next last."""
+        """The nodes that are still to be read, the next last."""
         self.receiver = ""
-        """What a method calls the object it belongs to."""
+        """The name by which a method calls the object it belongs to."""
         self.around: Region | None = None
         """For a comprehension, where it stands: there an assignment expression binds."""
         self.bound: set[str] = set()
@@ -43,10 +43,10 @@ class Region:
         """Where each part of other names begins."""
         self.calls: list[CallRow] = []
         self.n_unnamed = 0
-        """How many lambdas and comprehensions have been met in it."""
+        """The number of lambdas and comprehensions met in it so far."""
 
     def qualified(self, name: str) -> str:
-        """The dotted name of what is called *name* in here."""
+        """Return the dotted name of *name* in this region."""
         return f"{self.name}.{name}" if self.name else name
 
     def push(self, nodes: list[Node]) -> None:

@@ -1,4 +1,4 @@
-"""What has been read of a file, as packed facts."""
+"""A summary of what has been read of a file, as packed facts."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from itertools import chain
 
 from tree_sitter import Node
 
-from rolecall_analysis.layout import line_lengths, wide_gaps
-from rolecall_analysis.packed import CallRow, DefinitionRow, ImportRow, Occurrences, Sections, write
+from rolecall_analysis.facts.line_starts import line_lengths, wide_gaps
+from rolecall_analysis.facts.packed import CallRow, DefinitionRow, ImportRow, Occurrences, Sections, write
 from rolecall_analysis.python.exports import exported_names
-from rolecall_analysis.python.reading import Reading, clean
+from rolecall_analysis.python.reading import ModuleReading, clean
 
 MAX_SYNTAX_PROBLEMS = 20
 """A file of another language has thousands; nobody reads the twenty-first."""
@@ -20,8 +20,8 @@ _NOT_NAMES = frozenset({"", "?", "*", "super()"})
 _Names = tuple[Occurrences, Occurrences]
 
 
-def packed_facts(reading: Reading, source: bytes, root: Node) -> bytes:
-    """The packed facts of a file that has been read to its end."""
+def packed_facts(reading: ModuleReading, source: bytes, root: Node) -> bytes:
+    """Return the packed facts of a file that has been read to its end."""
     calls: dict[str, list[CallRow]] = {}
     local_names: dict[str, set[str]] = {}
     references: dict[tuple[str, str], _Names] = {}
@@ -58,8 +58,8 @@ def packed_facts(reading: Reading, source: bytes, root: Node) -> bytes:
     return write(_names(sections), sections)
 
 
-def _module_names(reading: Reading) -> set[str]:
-    """What the module itself defines and imports."""
+def _module_names(reading: ModuleReading) -> set[str]:
+    """Return the names that the module itself defines and imports."""
     names = {row[0] for row in reading.definitions if not row[2]}
     return names | {row[2] or row[1] or row[0].partition(".")[0] for row in reading.imports if not row[4]}
 
@@ -72,7 +72,7 @@ def _united(left: _Names, right: _Names) -> _Names:
     return starts, spread
 
 
-def _definitions(reading: Reading) -> list[DefinitionRow]:
+def _definitions(reading: ModuleReading) -> list[DefinitionRow]:
     """In the order of the source; a variable once, an attribute only if the class's body does not define it."""
     known = {(row[2], row[0]) for row in reading.definitions} if reading.attributes else set[tuple[str, str]]()
     rows = reading.definitions + [row for row in reading.attributes if (row[2], row[0]) not in known]
@@ -91,7 +91,7 @@ def _start(row: DefinitionRow) -> int:
     return row[8]
 
 
-def _imports(reading: Reading) -> list[ImportRow]:
+def _imports(reading: ModuleReading) -> list[ImportRow]:
     blocks = reading.typing_blocks
     rows = [
         (*row[:5], any(start <= row[6] < end for start, end in blocks), *row[6:]) if blocks else row
@@ -101,7 +101,7 @@ def _imports(reading: Reading) -> list[ImportRow]:
 
 
 def _names(sections: Sections) -> set[str]:
-    """Every identifier that is defined, imported or read."""
+    """Return every identifier that is defined, imported or read."""
     dotted = [row[0] for row in sections.definitions]
     dotted += [f"{row[0]}.{row[1] or ''}.{row[2] or ''}" for row in sections.imports]
     for _, _, starts, spread in sections.references:

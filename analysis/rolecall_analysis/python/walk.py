@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
+from rolecall_analysis.facts.packed import pack, unpack
 from rolecall_analysis.grammar import DECORATED, FUNCTION
-from rolecall_analysis.packed import pack, unpack
 from rolecall_analysis.python.handlers import HANDLERS, skip
 from rolecall_analysis.python.headers import docstring
-from rolecall_analysis.python.memory import Memory, add, move, piece_of
-from rolecall_analysis.python.reading import Handler, Reading
+from rolecall_analysis.python.memory import FunctionCache, add, move, piece_of
+from rolecall_analysis.python.reading import Handler, ModuleReading
 from rolecall_analysis.python.region import Region
 from rolecall_analysis.python.summary import packed_facts
 from rolecall_analysis.syntax import SyntaxTree
 from rolecall_analysis.values import FileFacts, Problem
 
 
-def read_facts(path: str, syntax: SyntaxTree, memory: Memory | None = None) -> FileFacts:
-    """The facts in *syntax*, as the file at *path*. Broken source gives what can be read, and problems.
+def read_facts(path: str, syntax: SyntaxTree, memory: FunctionCache | None = None) -> FileFacts:
+    """Return the facts in *syntax*, as the file at *path*. Broken source gives what can be read, and problems.
 
     With the *memory* of a document, functions that did not change since it was last read are not read again.
     """
     return unpack(path, read_packed(syntax, memory))
 
 
-def read_packed(syntax: SyntaxTree, memory: Memory | None = None) -> bytes:
-    """As `read_facts`, packed (`rolecall_analysis.packed`)."""
+def read_packed(syntax: SyntaxTree, memory: FunctionCache | None = None) -> bytes:
+    """As `read_facts`, packed (`rolecall_analysis.facts.packed`)."""
     if syntax.tree is None:
         return pack(FileFacts("", problems=(Problem("", syntax.problem),)))
     root = syntax.tree.root_node
     statements = root.named_children
-    reading = Reading(syntax.source.decode("latin-1"), is_broken=root.has_error)
+    reading = ModuleReading(syntax.source.decode("latin-1"), is_broken=root.has_error)
     reading.docstring = docstring(reading, statements)
     reading.begin(Region("", None, "", statements))
     remembering = HANDLERS if memory is None else _remembering_handlers(memory)
@@ -42,7 +42,7 @@ def read_packed(syntax: SyntaxTree, memory: Memory | None = None) -> bytes:
     return packed_facts(reading, syntax.source, root)
 
 
-def _read_region(reading: Reading, region: Region, handlers: dict[int, Handler | None]) -> None:
+def _read_region(reading: ModuleReading, region: Region, handlers: dict[int, Handler | None]) -> None:
     stack = region.stack
     pop = stack.pop
     while stack:
@@ -56,10 +56,10 @@ def _read_region(reading: Reading, region: Region, handlers: dict[int, Handler |
             handle(reading, region, node)
 
 
-def _remembering_handlers(memory: Memory) -> dict[int, Handler | None]:
+def _remembering_handlers(memory: FunctionCache) -> dict[int, Handler | None]:
     """Handlers for the code of a module or a class that read a function only if it changed."""
 
-    def read(reading: Reading, region: Region, node: Node) -> None:
+    def read(reading: ModuleReading, region: Region, node: Node) -> None:
         function = node.children[-1] if node.kind_id == DECORATED else node
         if function.kind_id == FUNCTION and not node.has_error:
             _read_remembered(reading, region, node, memory)
@@ -71,12 +71,12 @@ def _remembering_handlers(memory: Memory) -> dict[int, Handler | None]:
     return {**HANDLERS, FUNCTION: read, DECORATED: read}
 
 
-def _read_remembered(reading: Reading, region: Region, node: Node, memory: Memory) -> None:
+def _read_remembered(reading: ModuleReading, region: Region, node: Node, memory: FunctionCache) -> None:
     start = node.start_byte
     key = region.name, reading.text[start : node.end_byte]
     piece = memory.take(key)
     if piece is None:
-        part = Reading(reading.text, is_broken=False)
+        part = ModuleReading(reading.text, is_broken=False)
         handle = HANDLERS[node.kind_id]
         assert handle is not None
         handle(part, region, node)

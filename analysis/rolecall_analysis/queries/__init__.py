@@ -1,8 +1,9 @@
-"""What one asks of the graph: functions over snapshots.
+"""The questions to the graph: functions over snapshots.
 
 Each edge in an answer says whether it is certain, and the rule that made it.
 """
 
+from rolecall_analysis.queries.arguments.signatures import Mismatch, signature_mismatches
 from rolecall_analysis.queries.callers import Callee, CallSite, callees, callers
 from rolecall_analysis.queries.collection import (
     is_conftest,
@@ -14,37 +15,39 @@ from rolecall_analysis.queries.collection import (
 from rolecall_analysis.queries.definitions import definitions_in, enclosing_definition, find_definition
 from rolecall_analysis.queries.hierarchy import (
     all_subtypes,
-    all_supertypes,
     overridden,
     overrides,
     subtypes,
     supertypes,
 )
-from rolecall_analysis.queries.impact import Dependent, Impact, Step, impact
+from rolecall_analysis.queries.impact import Dependent, Impact, ImpactStep, impact
 from rolecall_analysis.queries.importers import import_graph, importers
 from rolecall_analysis.queries.references import Destination, Occurrence, definitions_at, references
-from rolecall_analysis.queries.removed import Dangling, dangling_uses, possibly_dangling_uses, removed_definitions
-from rolecall_analysis.queries.signatures import Mismatch, signature_mismatches
-from rolecall_analysis.queries.symbols import Symbol, find_symbols, outline, symbol_tree
+from rolecall_analysis.queries.removed import (
+    BrokenReference,
+    dangling_uses,
+    possibly_dangling_uses,
+    removed_definitions,
+)
+from rolecall_analysis.queries.symbols import OutlineSymbol, find_symbols, outline, symbol_tree
 from rolecall_analysis.queries.tests import SelectedTests, select_tests, tests_of
 from rolecall_analysis.queries.unresolved import Unresolved, missing_attributes, unresolved_names
 from rolecall_analysis.queries.uses import uses
 
 __all__ = [
+    "BrokenReference",
     "CallSite",
     "Callee",
-    "Dangling",
     "Dependent",
     "Destination",
     "Impact",
+    "ImpactStep",
     "Mismatch",
     "Occurrence",
+    "OutlineSymbol",
     "SelectedTests",
-    "Step",
-    "Symbol",
     "Unresolved",
     "all_subtypes",
-    "all_supertypes",
     "callees",
     "callers",
     "dangling_uses",

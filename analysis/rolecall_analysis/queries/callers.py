@@ -1,4 +1,4 @@
-"""Who calls a definition, and what it calls."""
+"""The callers of a definition, and what it calls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rolecall_analysis.queries.candidates import candidates, names_of
 from rolecall_analysis.queries.definitions import enclosing_definition, is_property, is_same
 from rolecall_analysis.queries.edges import Edge, edge_to
 from rolecall_analysis.queries.references import occurrences
-from rolecall_analysis.resolve import Rule, holder_of, lineage, resolve, scope_definition, values_of
+from rolecall_analysis.resolution.names import Rule, holder_of, lineage, resolve, scope_definition, values_of
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Call, Definition, FileFacts
 
@@ -42,7 +42,7 @@ class Callee:
 def callers(
     snapshot: Snapshot, definition: Definition, *, certain_only: bool = False, reach: Reach | None = NEARBY
 ) -> tuple[CallSite, ...]:
-    """The calls that may reach *definition*: certain ones first, then its own file, then by path.
+    """Return the calls that may reach *definition*: certain ones first, then its own file, then by path.
 
     A class's callers construct it; those of ``__init__`` are its class's as well; a property's read it. Names are
     followed everywhere, values in Python code as far as *reach* says; None: not at all.
@@ -61,7 +61,7 @@ def callers(
 
 
 def _with_flow(snapshot: Snapshot, definition: Definition, sites: list[CallSite], reach: Reach) -> Iterable[CallSite]:
-    """*sites*, and the calls that values were followed to; where both found a call, the surer answer."""
+    """Return *sites* and the calls found by following values; where both have a call, the more certain answer."""
     surest_last = sorted(sites, key=lambda site: site.certain)
     found = {(site.path, site.call.span): site for site in surest_last}
     edges = callers_of(snapshot, snapshot.text, definition.path, definition.qualified_name, reach)
@@ -77,7 +77,9 @@ def _with_flow(snapshot: Snapshot, definition: Definition, sites: list[CallSite]
 
 
 def _is_known_otherwise(snapshot: Snapshot, site: CallSite, definition: Definition) -> bool:
-    """Whether what the call at *site* names is certain, and not *definition*: or only a part of its construction."""
+    """Return whether the call at *site* certainly names something other than *definition*, or only a part of its
+    construction.
+    """
     call = site.call
     if definition.kind == "class" and call.name == "__init__":
         return True
@@ -95,7 +97,7 @@ def _site(snapshot: Snapshot, edge: CallEdge) -> CallSite:
 
 
 def callees(snapshot: Snapshot, definition: Definition, *, certain_only: bool = False) -> tuple[Callee, ...]:
-    """The repository's definitions that the calls inside *definition* may reach, in the order of the source.
+    """Return the repository's definitions that the calls inside *definition* may reach, in the order of the source.
 
     A class stands for its ``__init__`` where the repository has one. Calls on values that are not known are left
     out: name alone would give far too many.
@@ -114,7 +116,7 @@ def callees(snapshot: Snapshot, definition: Definition, *, certain_only: bool = 
 
 
 def call_targets(snapshot: Snapshot, facts: FileFacts, call: Call) -> Iterable[Callee]:
-    """What one call may reach, as `callees`."""
+    """Yield the callees that one call may reach, as `callees`."""
     meaning = values_of(snapshot, resolve(snapshot, facts.path, call.scope, call.callee))
     for target in meaning.targets:
         if not isinstance(target, Definition) or target.kind == "variable":
@@ -127,7 +129,9 @@ def call_targets(snapshot: Snapshot, facts: FileFacts, call: Call) -> Iterable[C
 
 
 def _initialiser(snapshot: Snapshot, definition: Definition) -> Definition | None:
-    """The ``__init__`` that constructing *definition* runs, if nothing of another package may stand before it."""
+    """Return the ``__init__`` that constructing *definition* runs, if nothing of another package may stand
+    before it.
+    """
     for path, qualified_name in lineage(snapshot, (definition.path, definition.qualified_name)):
         facts = snapshot.files.get(path)
         if facts is None:

@@ -1,19 +1,19 @@
-"""Where to look for a name: the files in which it occurs, and the other names it has."""
+"""The places to look for a name: the files in which it occurs, and the other names it has."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from rolecall_analysis.exports import import_targets
-from rolecall_analysis.foreign import see_each_other
 from rolecall_analysis.queries.definitions import is_same
-from rolecall_analysis.resolve import Meaning, values_of
+from rolecall_analysis.resolution.exports import import_targets
+from rolecall_analysis.resolution.foreign import see_each_other
+from rolecall_analysis.resolution.names import Meaning, values_of
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts
 
 
 def candidates(snapshot: Snapshot, names: Iterable[str], seen_from: str = "") -> Iterator[FileFacts]:
-    """The facts of the files in which one of *names* occurs as an identifier, by path.
+    """Yield the facts of the files in which one of *names* occurs as an identifier, by path.
 
     With *seen_from*, only of those that can name what is in that file: files of the same language.
     """
@@ -23,7 +23,7 @@ def candidates(snapshot: Snapshot, names: Iterable[str], seen_from: str = "") ->
 
 
 def names_of(snapshot: Snapshot, definition: Definition) -> dict[str, None]:
-    """The names under which *definition* is found: its own first, then those that imports and aliases give it.
+    """Return the names under which *definition* is found: its own first, then those that imports and aliases give it.
 
     What is inside another definition has its own name only.
     """

@@ -1,4 +1,4 @@
-"""Which files are tests: by their names, and by what the repository's settings of pytest collect."""
+"""The files that are tests: by their names, and by what the repository's settings of pytest collect."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rolecall_analysis.values import Definition
 
 
 def is_test_path(path: str) -> bool:
-    """Whether pytest, unittest or Django would collect the file by its name."""
+    """Return whether pytest, unittest or Django would collect the file by its name."""
     name = split_location(path)[1]
     if not name.endswith(".py"):
         return False
@@ -65,12 +65,12 @@ def is_test_function(definition: Definition) -> bool:
 
 
 _NAMES = ("test_*.py", "*_test.py")
-"""What pytest collects where the settings do not say."""
+"""The names that pytest collects where the settings do not say."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Collection:
-    """What a repository's settings say of where its tests are."""
+    """The settings of a repository that say where its tests are."""
 
     names: tuple[str, ...]
     folders: tuple[str, ...]
@@ -103,13 +103,13 @@ _NO_SETTINGS: Mapping[str, tuple[str, ...]] = {}
 
 
 def _section(snapshot: Snapshot, path: str, section: str) -> Mapping[str, tuple[str, ...]]:
-    """The settings of pytest in one file, each a list of words; none where it holds none."""
+    """Return the settings of pytest in one file, each a list of words; none where it holds none."""
     text = snapshot.text(path)
     if text is None or section not in text:
         return {}
     try:
         return _toml_section(text, section) if path.endswith(".toml") else _ini_section(text, section)
-    except (tomllib.TOMLDecodeError, ConfigParserError):
+    except (ValueError, RecursionError, ConfigParserError):
         return {}
 
 

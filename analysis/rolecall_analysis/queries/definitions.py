@@ -1,4 +1,4 @@
-"""Which definitions a file has, and which is at a place in it."""
+"""The definitions that a file has, and the one at a place in it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _PROPERTY_DECORATORS = ("property", "setter", "getter", "deleter")
 
 
 def definitions_in(snapshot: Snapshot, path: str) -> tuple[Definition, ...]:
-    """The definitions of one file in the order of the source; none for a file that is not known."""
+    """Return the definitions of one file in the order of the source; none for a file that is not known."""
     facts = snapshot.files.get(path)
     return facts.definitions if facts else ()
 
 
 def find_definition(snapshot: Snapshot, path: str, qualified_name: str) -> Definition | None:
-    """The definition of that name; of several (overloads, a property and its setter) the first with a body."""
+    """Return the definition of that name; of several (overloads, a property and its setter) the first with a body."""
     facts = snapshot.files.get(path)
     scope, _, name = qualified_name.rpartition(".")
     found = facts.definitions_by_name.get((scope, name), ()) if facts else ()
@@ -24,7 +24,7 @@ def find_definition(snapshot: Snapshot, path: str, qualified_name: str) -> Defin
 
 
 def enclosing_definition(snapshot: Snapshot, path: str, position: Position) -> Definition | None:
-    """The innermost class or function on whose lines *position* is; None in the module itself."""
+    """Return the innermost class or function on whose lines *position* is; None in the module itself."""
     around = (
         definition
         for definition in definitions_in(snapshot, path)
@@ -34,17 +34,17 @@ def enclosing_definition(snapshot: Snapshot, path: str, position: Position) -> D
 
 
 def is_same(one: object, other: Definition) -> bool:
-    """Whether both are the same name of the same file; they may come from different snapshots."""
+    """Return whether both are the same name of the same file; they may come from different snapshots."""
     return isinstance(one, Definition) and one.path == other.path and one.qualified_name == other.qualified_name
 
 
 def is_inside(qualified_name: str, outer: str) -> bool:
-    """Whether the definition of that name is *outer*, or somewhere in it."""
+    """Return whether the definition of that name is *outer*, or somewhere in it."""
     return qualified_name == outer or qualified_name.startswith(f"{outer}.")
 
 
 def is_property(definition: Definition) -> bool:
-    """Whether reading the attribute calls *definition*."""
+    """Return whether reading the attribute calls *definition*."""
     return definition.kind == "method" and any(
         decorator.partition("(")[0].endswith(_PROPERTY_DECORATORS) for decorator in definition.decorators
     )

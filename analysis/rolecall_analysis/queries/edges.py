@@ -1,17 +1,17 @@
-"""Whether a name that stands somewhere is a given definition: certainly, possibly, or not."""
+"""Edges between names and definitions: certain, possible, or none."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from rolecall_analysis.exports import Target
 from rolecall_analysis.queries.definitions import is_same
-from rolecall_analysis.resolve import Meaning, Rule, holder_of, lineage
+from rolecall_analysis.resolution.exports import Target
+from rolecall_analysis.resolution.names import Meaning, Rule, holder_of, lineage
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition
 
 _DISPATCHED: frozenset[Rule] = frozenset({"attribute of self", "inherited", "assigned value"})
-"""How an object is reached whose class may be a subclass of the one that is known."""
+"""The rules that reach an object whose class may be a subclass of the one that is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Edge:
 
 
 def edge_to(snapshot: Snapshot, meaning: Meaning, dotted_name: str, wanted: Definition) -> Edge | None:
-    """The edge from a *dotted_name* that has this *meaning* to *wanted*; None if it leads elsewhere."""
+    """Return the edge from a *dotted_name* that has this *meaning* to *wanted*; None if it leads elsewhere."""
     if any(is_same(target, wanted) for target in meaning.targets):
         return Edge(meaning.certain, meaning.rule)
     if dotted_name.rpartition(".")[2] != wanted.name:
@@ -37,13 +37,13 @@ def edge_to(snapshot: Snapshot, meaning: Meaning, dotted_name: str, wanted: Defi
 
 
 def is_member(snapshot: Snapshot, definition: Definition) -> bool:
-    """Whether *definition* stands in a class body."""
+    """Return whether *definition* stands in a class body."""
     holder = holder_of(snapshot, definition)
     return holder is not None and holder.kind == "class"
 
 
 def is_overridden(snapshot: Snapshot, target: Target, definition: Definition) -> bool:
-    """Whether *target* is a member that *definition* overrides in a subclass."""
+    """Return whether *target* is a member that *definition* overrides in a subclass."""
     if not isinstance(target, Definition) or not target.scope or not definition.scope:
         return False
     owner = definition.path, definition.scope

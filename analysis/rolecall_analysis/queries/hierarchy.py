@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from rolecall_analysis.queries.candidates import candidates, names_of
 from rolecall_analysis.queries.definitions import find_definition
 from rolecall_analysis.queries.edges import is_member, is_overridden
-from rolecall_analysis.resolve import ClassKey, bases_of, direct_bases, holder_of, scope_definition
+from rolecall_analysis.resolution.names import ClassKey, bases_of, direct_bases, holder_of, scope_definition
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition
 
 
 def supertypes(snapshot: Snapshot, definition: Definition) -> tuple[Definition, ...]:
-    """The repository's classes that the class *definition* names as its bases, in the order of the source."""
+    """Return the repository's classes that the class *definition* names as its bases, in the order of the source."""
     found = (_class(snapshot, key) for key in direct_bases(snapshot, _key(definition)))
     return tuple(base for base in found if base is not None)
 
 
 def subtypes(snapshot: Snapshot, definition: Definition) -> tuple[Definition, ...]:
-    """The repository's classes that name the class *definition* as a base, by path and place."""
+    """Return the repository's classes that name the class *definition* as a base, by path and place."""
     wanted = _key(definition)
     names = tuple(names_of(snapshot, definition))
     return tuple(
@@ -33,13 +33,8 @@ def subtypes(snapshot: Snapshot, definition: Definition) -> tuple[Definition, ..
     )
 
 
-def all_supertypes(snapshot: Snapshot, definition: Definition) -> tuple[Definition, ...]:
-    """The repository's classes that *definition* inherits from, in the order in which members are looked up."""
-    return bases_of(snapshot, definition)
-
-
 def all_subtypes(snapshot: Snapshot, definition: Definition) -> Iterator[Definition]:
-    """The repository's classes that inherit from *definition*, nearest first."""
+    """Yield the repository's classes that inherit from *definition*, nearest first."""
     waiting, seen = [definition], {_key(definition)}
     for current in waiting:
         for found in subtypes(snapshot, current):
@@ -50,7 +45,7 @@ def all_subtypes(snapshot: Snapshot, definition: Definition) -> Iterator[Definit
 
 
 def overridden(snapshot: Snapshot, definition: Definition) -> tuple[Definition, ...]:
-    """The members of base classes that *definition* overrides, in the order in which they are looked up."""
+    """Return the members of base classes that *definition* overrides, in the order in which they are looked up."""
     owner = holder_of(snapshot, definition)
     if owner is None or owner.kind != "class":
         return ()
@@ -62,7 +57,7 @@ def overridden(snapshot: Snapshot, definition: Definition) -> tuple[Definition, 
 
 
 def overrides(snapshot: Snapshot, definition: Definition) -> tuple[Definition, ...]:
-    """The members of subclasses that override *definition*, by path and place."""
+    """Return the members of subclasses that override *definition*, by path and place."""
     if not is_member(snapshot, definition):
         return ()
     return tuple(

@@ -1,4 +1,4 @@
-"""What a change touches: who depends on it, who depends on those, and by which path."""
+"""The impact of a change: who depends on it, who depends on those, and by which path."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rolecall_analysis.queries.collection import is_conftest, is_test
 from rolecall_analysis.queries.definitions import definitions_in, is_inside
 from rolecall_analysis.queries.importers import importers
 from rolecall_analysis.queries.references import references
-from rolecall_analysis.resolve import Rule, holder_of
+from rolecall_analysis.resolution.names import Rule, holder_of
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, Span
 
@@ -33,7 +33,7 @@ _Cost = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ImpactStep:
     """One thing that depends on the one before it."""
 
     path: str
@@ -48,8 +48,8 @@ class Dependent:
     """Something that a change may touch, and why."""
 
     origin: Definition | str
-    """What changed: a definition, or the path of a file."""
-    steps: tuple[Step, ...]
+    """The thing that changed: a definition, or the path of a file."""
+    steps: tuple[ImpactStep, ...]
     """From what names the origin to the dependent itself."""
 
     @property
@@ -64,13 +64,13 @@ class Dependent:
 
     @property
     def certain(self) -> bool:
-        """Whether every step is."""
+        """Return whether every step is certain."""
         return all(step.certain for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What a change touches."""
+    """The places that a change touches."""
 
     dependents: tuple[Dependent, ...]
     """Certain ones first, then the nearest; each place once, by its best path."""
@@ -86,7 +86,7 @@ def impact(
     limit: int = 200,
     certain_only: bool = False,
 ) -> Impact:
-    """What depends on the *changed* definitions, or files, directly or through others.
+    """Return the impact of the *changed* definitions, or files: what depends on them, directly or through others.
 
     Of a class, its members have changed as well; of a file, all that is in it. At most *limit* dependents, each
     reached in *max_steps* at most.
@@ -144,25 +144,27 @@ class _Waiting:
         return None
 
     def n_before(self, cost: _Cost) -> int:
-        """How many places are told before one more that costs *cost*: enough of them make a longer search pointless."""
+        """Return the number of places that are told before one more that costs *cost*: enough of them make a longer
+        search pointless.
+        """
         return sum(known <= cost for known in self.costs.values())
 
 
-def dependents_of(snapshot: Snapshot, definition: Definition) -> Iterator[Step]:
-    """The definitions, and modules, in whose text *definition* is named or called."""
+def dependents_of(snapshot: Snapshot, definition: Definition) -> Iterator[ImpactStep]:
+    """Yield the definitions, and modules, in whose text *definition* is named or called."""
     found = [found for found in references(snapshot, definition, include_definition=False) if found.kind == "read"]
     n_same_name = sum(occurrence.rule == "same name" for occurrence in found)
     for occurrence in found:
         if occurrence.rule != "same name" or n_same_name <= MAX_SAME_NAME:
             holder = _holder(snapshot, occurrence.path, occurrence.owner, occurrence.span)
-            yield Step(occurrence.path, holder, occurrence.certain, occurrence.rule)
+            yield ImpactStep(occurrence.path, holder, occurrence.certain, occurrence.rule)
     yield from _tests_with_fixture(snapshot, definition)
     owner = holder_of(snapshot, definition) if definition.name == "__init__" else None
     for site in callers(snapshot, owner, reach=None) if owner is not None else ():
-        yield Step(site.path, site.caller, site.certain, site.rule)
+        yield ImpactStep(site.path, site.caller, site.certain, site.rule)
 
 
-def _tests_with_fixture(snapshot: Snapshot, definition: Definition) -> Iterator[Step]:
+def _tests_with_fixture(snapshot: Snapshot, definition: Definition) -> Iterator[ImpactStep]:
     """Find the functions that ask pytest for the fixture *definition* by a parameter; all tests if it is automatic."""
     marks = [mark for mark in definition.decorators if mark.partition("(")[0].endswith("fixture")]
     if not marks:
@@ -171,7 +173,7 @@ def _tests_with_fixture(snapshot: Snapshot, definition: Definition) -> Iterator[
     folder = definition.path.removesuffix("conftest.py") if is_conftest(definition.path) else definition.path
     if any("autouse=True" in mark.replace(" ", "") for mark in marks):
         yield from (
-            Step(path, None, certain=False, rule="fixture")
+            ImpactStep(path, None, certain=False, rule="fixture")
             for path in sorted(snapshot.files)
             if path.startswith(folder) and is_test(snapshot, path)
         )
@@ -179,11 +181,11 @@ def _tests_with_fixture(snapshot: Snapshot, definition: Definition) -> Iterator[
     for path in sorted(path for path in snapshot.mentioning(name) if path.startswith(folder)):
         for user in definitions_in(snapshot, path):
             if user.kind in ("function", "method") and user != definition and parameter.search(user.signature):
-                yield Step(path, user, certain=False, rule="fixture")
+                yield ImpactStep(path, user, certain=False, rule="fixture")
 
 
-def _changed_parts(snapshot: Snapshot, origin: Definition | str) -> tuple[set[_Place], list[Step]]:
-    """The places that change with *origin*, and the first steps away from them."""
+def _changed_parts(snapshot: Snapshot, origin: Definition | str) -> tuple[set[_Place], list[ImpactStep]]:
+    """Return the places that change with *origin*, and the first steps away from them."""
     path = origin if isinstance(origin, str) else origin.path
     parts = [
         definition
@@ -196,19 +198,21 @@ def _changed_parts(snapshot: Snapshot, origin: Definition | str) -> tuple[set[_P
     if len(parts) <= MAX_FOLLOWED:
         steps.extend(step for part in parts for step in _followed(snapshot, part))
     if isinstance(origin, str):
-        steps.extend(Step(other, None, True, "import") for other in importers(snapshot, origin))
+        steps.extend(ImpactStep(other, None, True, "import") for other in importers(snapshot, origin))
     return {(part.path, part.qualified_name) for part in parts}, steps
 
 
-def _followed(snapshot: Snapshot, definition: Definition) -> Iterator[Step]:
-    """Those that call *definition* without naming it."""
+def _followed(snapshot: Snapshot, definition: Definition) -> Iterator[ImpactStep]:
+    """Yield those that call *definition* without naming it."""
     for site in callers(snapshot, definition) if definition.kind != "variable" else ():
         if site.rule != "same name":
-            yield Step(site.path, _holder(snapshot, site.path, site.caller, site.call.span), site.certain, site.rule)
+            yield ImpactStep(
+                site.path, _holder(snapshot, site.path, site.caller, site.call.span), site.certain, site.rule
+            )
 
 
 def _holder(snapshot: Snapshot, path: str, owner: Definition | None, span: Span) -> Definition | None:
-    """The function in whose text *span* is; outside functions the variable it makes, or the class *owner*."""
+    """Return the function in whose text *span* is; outside functions the variable it makes, or the class *owner*."""
     if owner is not None and owner.kind != "class":
         return owner
     scope = owner.qualified_name if owner is not None else ""
@@ -226,9 +230,9 @@ def _within(inner: Span, outer: Span) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
 
 
-def _place(step: Step) -> _Place:
+def _place(step: ImpactStep) -> _Place:
     return step.path, step.definition.qualified_name if step.definition is not None else ""
 
 
-def _cost(steps: tuple[Step, ...]) -> _Cost:
+def _cost(steps: tuple[ImpactStep, ...]) -> _Cost:
     return sum(not step.certain for step in steps), len(steps)

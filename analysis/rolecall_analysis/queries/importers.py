@@ -1,18 +1,18 @@
-"""Which module imports which."""
+"""The imports between modules."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rolecall_analysis.foreign import foreign_imports, is_foreign
 from rolecall_analysis.modules import find_module, is_package, join_location, location_of, module_names, split_location
 from rolecall_analysis.queries.candidates import candidates
+from rolecall_analysis.resolution.foreign import foreign_imports, is_foreign
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import FileFacts, Import
 
 
 def importers(snapshot: Snapshot, path: str) -> tuple[str, ...]:
-    """The files with an import statement that names the module *path*, in alphabetical order."""
+    """Return the files with an import statement that names the module *path*, in alphabetical order."""
     if is_foreign(path):
         return snapshot.derived(_foreign_importers, _foreign_importers).get(path, ())
     location = location_of(path)
@@ -28,7 +28,7 @@ def importers(snapshot: Snapshot, path: str) -> tuple[str, ...]:
 
 
 def import_graph(snapshot: Snapshot, package: str = "") -> dict[str, set[str]]:
-    """Every module below the folder *package*, and the modules below it that it names in import statements.
+    """Return every module below the folder *package*, and the modules below it that it names in import statements.
 
     Modules have the dotted names they are imported by. ``from a import b`` names ``a.b`` if that is a module,
     otherwise ``a``; ``import a.b`` names ``a.b`` alone; conditional imports and those in functions count.
@@ -49,7 +49,9 @@ def import_graph(snapshot: Snapshot, package: str = "") -> dict[str, set[str]]:
 
 
 def imported_locations(snapshot: Snapshot, path: str, imported: Import) -> tuple[str, ...]:
-    """The Python modules that an import names: in ``from a import b`` it is ``a``, unless ``b`` is its submodule."""
+    """Return the Python modules that an import names: in ``from a import b`` it is ``a``, unless ``b`` is its
+    submodule.
+    """
     source = None if is_foreign(path) else find_module(snapshot.modules, path, imported.module, imported.level)
     if source is None:
         return ()
@@ -60,7 +62,7 @@ def imported_locations(snapshot: Snapshot, path: str, imported: Import) -> tuple
 
 
 def _foreign_importers(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
-    """The files that import each file of another language than Python."""
+    """Return the files that import each file of another language than Python."""
     found: dict[str, dict[str, None]] = {}
     for path in sorted(filter(is_foreign, snapshot.files)):
         for imported in snapshot.files[path].imports:
@@ -71,13 +73,13 @@ def _foreign_importers(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
 
 
 def _may_name(imported: Import, location: str) -> bool:
-    """Whether the import could name the module at *location*, by its words alone: cheaper than following it."""
+    """Return whether the import could name the module at *location*, by its words alone: cheaper than following it."""
     name = split_location(location)[1]
     return imported.module.endswith(name) or imported.name == name or not imported.module
 
 
 def _may_import(snapshot: Snapshot, location: str) -> Iterator[FileFacts]:
-    """The files whose words, or whose place in a package, allow them to import the module at *location*."""
+    """Yield the files whose words, or whose place in a package, allow them to import the module at *location*."""
     name = split_location(location)[1]
     found = {facts.path for facts in candidates(snapshot, (name,))}
     if is_package(snapshot.modules, location):

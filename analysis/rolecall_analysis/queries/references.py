@@ -1,4 +1,4 @@
-"""Where a definition is named, and what is named at a place."""
+"""The places where a definition is named, and what is named at a place."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal
 
-from rolecall_analysis.exports import Module, Target, import_targets
-from rolecall_analysis.foreign import see_each_other
 from rolecall_analysis.queries.candidates import candidates, names_of
 from rolecall_analysis.queries.definitions import find_definition, is_same
 from rolecall_analysis.queries.edges import edge_to, is_member
 from rolecall_analysis.queries.symbols import definitions_named
-from rolecall_analysis.resolve import Meaning, Rule, resolve, resolve_steps
+from rolecall_analysis.resolution.exports import Module, Target, import_targets
+from rolecall_analysis.resolution.foreign import see_each_other
+from rolecall_analysis.resolution.names import Meaning, Rule, resolve, resolve_steps
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts, Import, Position, Reference, Span
 
@@ -43,7 +43,7 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """What a name in the text leads to."""
+    """The definition or module to which a name in the text leads."""
 
     path: str
     definition: Definition | None
@@ -55,7 +55,9 @@ class Destination:
 def references(
     snapshot: Snapshot, definition: Definition, *, include_definition: bool = True, certain_only: bool = False
 ) -> tuple[Occurrence, ...]:
-    """Every place where *definition* is named, imports and re-exports too: certain ones first, then its own file."""
+    """Return every place where *definition* is named, imports and re-exports too: certain ones first, then its own
+    file.
+    """
     found = [
         occurrence
         for occurrence in occurrences(snapshot, definition)
@@ -66,7 +68,7 @@ def references(
 
 
 def definitions_at(snapshot: Snapshot, path: str, position: Position) -> tuple[Destination, ...]:
-    """What the name at *position* stands for.
+    """Return the destinations of the name at *position*.
 
     An attribute of a value that is not known may be any member of that name, if there are not too many of them.
     """
@@ -84,7 +86,7 @@ def definitions_at(snapshot: Snapshot, path: str, position: Position) -> tuple[D
 
 
 def occurrences(snapshot: Snapshot, definition: Definition) -> Iterator[Occurrence]:
-    """Every `Occurrence` of *definition*, file by file."""
+    """Yield every `Occurrence` of *definition*, file by file."""
     facts = snapshot.files.get(definition.path)
     for known in facts.definitions_by_name.get((definition.scope, definition.name), ()) if facts else ():
         yield _defined(snapshot, known)
@@ -100,7 +102,7 @@ def occurrences(snapshot: Snapshot, definition: Definition) -> Iterator[Occurren
 
 
 def part_spans(reference: Reference, n_part: int) -> Iterator[Span]:
-    """Where the part number *n_part* of the reference's dotted name stands, each time it is read."""
+    """Yield the span of the part number *n_part* of the reference's dotted name, each time it is read."""
     parts = reference.name.split(".")
     n_numbers = 2 * len(parts)
     for start in range(2 * n_part, len(reference.places), n_numbers):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
@@ -13,7 +13,7 @@ from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts
 
 MAX_OUTLINE_DEPTH = 40
-"""What is nested deeper is shown at this depth: clients draw trees by recursion."""
+"""Symbols that are nested deeper are shown at this depth: clients draw trees by recursion."""
 
 MAX_FUZZY_NAMES = 4_000
 """So many names that merely contain the letters are ranked; a query with more is too short to mean one of them."""
@@ -22,31 +22,31 @@ _WORD_START = re.compile(r"(?:^|(?<=_))[^\W_]|[A-Z](?![A-Z])|(?<![A-Z])[A-Z]")
 
 
 @dataclass(frozen=True, slots=True)
-class Symbol:
+class OutlineSymbol:
     """A definition and what is in it."""
 
     definition: Definition
-    children: tuple[Symbol, ...]
+    children: tuple[OutlineSymbol, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _SymbolTable:
     """Every definition of a snapshot by its name."""
 
     names: str
     """A line for each name: in small letters, a tab, as it is."""
     places: dict[str, list[tuple[bool, str, int]]]
-    """Whether it is in a test, the path, and the number within the file, of each definition of a name."""
+    """For each definition of a name: it is in a test, its path, its number within the file."""
 
 
-def outline(snapshot: Snapshot, path: str) -> tuple[Symbol, ...]:
-    """The definitions of a file as a tree, in the order of the source."""
+def outline(snapshot: Snapshot, path: str) -> tuple[OutlineSymbol, ...]:
+    """Return the definitions of a file as a tree, in the order of the source."""
     return symbol_tree(definitions_in(snapshot, path))
 
 
-def symbol_tree(definitions: tuple[Definition, ...]) -> tuple[Symbol, ...]:
-    """*definitions*, which are in the order of the source, as a tree by their scopes."""
-    open_at: list[tuple[Definition | None, list[Symbol]]] = [(None, [])]
+def symbol_tree(definitions: tuple[Definition, ...]) -> tuple[OutlineSymbol, ...]:
+    """Return *definitions*, which are in the order of the source, as a tree by their scopes."""
+    open_at: list[tuple[Definition | None, list[OutlineSymbol]]] = [(None, [])]
     for definition in definitions:
         while len(open_at) > 1 and not _holds(open_at[-1][0], definition):
             _close(open_at)
@@ -58,8 +58,11 @@ def symbol_tree(definitions: tuple[Definition, ...]) -> tuple[Symbol, ...]:
     return tuple(open_at[0][1])
 
 
-def find_symbols(snapshot: Snapshot, query: str, limit: int = 100) -> tuple[Definition, ...]:
-    """The definitions whose name has the letters of *query* in that order, the likeliest first.
+def find_symbols(
+    snapshot: Snapshot, query: str, limit: int = 100, is_wanted: Callable[[str], bool] = lambda path: True
+) -> tuple[Definition, ...]:
+    """Return the definitions, of files whose paths are wanted, whose name has the letters of *query* in that order, the
+    likeliest first.
 
     Case is ignored. The whole name goes before its beginning, that before the beginning of a word in it, before the
     first letters of its words (``qs`` finds ``QuerySet``), before any part of it, before scattered letters.
@@ -69,15 +72,14 @@ def find_symbols(snapshot: Snapshot, query: str, limit: int = 100) -> tuple[Defi
     container, _, wanted = "".join(query.split()).lower().rpartition(".")
     table = snapshot.derived(_table, _table)
     names = sorted((_rank(name, wanted), len(name), name) for name in _matching_names(table.names, wanted))
-    found = (
-        snapshot.files[path].definitions[number] for *_, name in names for _, path, number in sorted(table.places[name])
-    )
+    places = ((path, number) for *_, name in names for _, path, number in sorted(table.places[name]))
+    found = (snapshot.files[path].definitions[number] for path, number in places if is_wanted(path))
     inside = (definition for definition in found if not container or container in definition.qualified_name.lower())
     return tuple(islice(inside, limit))
 
 
 def definitions_named(snapshot: Snapshot, name: str) -> tuple[Definition, ...]:
-    """Every definition of exactly that name; those of tests last, then by path."""
+    """Return every definition of exactly that name; those of tests last, then by path."""
     places = snapshot.derived(_table, _table).places.get(name, ())
     return tuple(snapshot.files[path].definitions[number] for _, path, number in sorted(places))
 
@@ -86,19 +88,19 @@ def _holds(outer: Definition | None, inner: Definition) -> bool:
     return outer is not None and outer.qualified_name == inner.scope and outer.kind != "variable"
 
 
-def _close(open_at: list[tuple[Definition | None, list[Symbol]]]) -> None:
+def _close(open_at: list[tuple[Definition | None, list[OutlineSymbol]]]) -> None:
     definition, children = open_at.pop()
     assert definition is not None
-    open_at[-1][1].append(Symbol(definition, tuple(children)))
+    open_at[-1][1].append(OutlineSymbol(definition, tuple(children)))
 
 
-def _table(snapshot: Snapshot) -> _Table:
+def _table(snapshot: Snapshot) -> _SymbolTable:
     places: dict[str, list[tuple[bool, str, int]]] = {}
     for path in snapshot.files:
         for_tests = is_test(snapshot, path)
         for number, name in enumerate(snapshot.derived_from_file(_defined_names, path, _defined_names)):
             places.setdefault(name, []).append((for_tests, path, number))
-    return _Table("".join(f"\n{name.lower()}\t{name}" for name in places), places)
+    return _SymbolTable("".join(f"\n{name.lower()}\t{name}" for name in places), places)
 
 
 def _defined_names(facts: FileFacts) -> tuple[str, ...]:
@@ -106,17 +108,19 @@ def _defined_names(facts: FileFacts) -> tuple[str, ...]:
 
 
 def _matching_names(names: str, wanted: str) -> Iterator[str]:
-    """The names in the table *names* that have the letters of *wanted* in order; those that begin with it first."""
+    """Yield the names in the table *names* that have the letters of *wanted* in order; those that begin with
+    it first.
+    """
     beginning = re.escape(wanted)
     # Each gap stops at the letter it waits for, so that no line is ever tried in two ways.
     gaps = "".join(rf"[^\n\t{re.escape(letter)}]*{re.escape(letter)}" for letter in wanted)
-    yield from (match[1] for match in re.finditer(rf"\n{beginning}[^\t]*\t(.*)", names))
+    yield from (match[1] for match in re.finditer(rf"\n{beginning}[^\n\t]*\t(.*)", names))
     others = re.finditer(rf"\n(?!{beginning}){gaps}[^\n\t]*\t(.*)", names) if wanted else ()
     yield from (match[1] for match in islice(others, MAX_FUZZY_NAMES))
 
 
 def _rank(name: str, wanted: str) -> tuple[int, int]:
-    """How far *name* is from what was asked for, and by how many letters."""
+    """Return a rank by how far *name* is from what was asked for, and by how many letters."""
     lower = name.lower().lstrip("_")
     at = lower.find(wanted)
     if at == 0:
@@ -130,7 +134,7 @@ def _rank(name: str, wanted: str) -> tuple[int, int]:
 
 
 def _spread(name: str, wanted: str) -> int:
-    """How many letters of *name* lie between the first and the last that match."""
+    """Return the number of letters of *name* that lie between the first and the last match without being matched."""
     start = at = name.find(wanted[0])
     for letter in wanted[1:]:
         at = name.find(letter, at + 1)

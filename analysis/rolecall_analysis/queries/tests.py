@@ -1,4 +1,6 @@
-"""Which tests exercise what, which to run for a change, best first, and why each: by calls, imports and fixtures."""
+"""The tests that exercise something, those to run for a change, best first, and why each: by calls, imports and
+fixtures.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +9,14 @@ from dataclasses import dataclass
 from itertools import chain
 from math import log1p
 
-from rolecall_analysis.exports import import_targets
 from rolecall_analysis.modules import location_of, split_location
 from rolecall_analysis.queries.candidates import candidates
 from rolecall_analysis.queries.collection import is_conftest, is_test, is_test_function
 from rolecall_analysis.queries.definitions import definitions_in
-from rolecall_analysis.queries.impact import Dependent, Step, impact
+from rolecall_analysis.queries.impact import Dependent, ImpactStep, impact
 from rolecall_analysis.queries.importers import importers
-from rolecall_analysis.resolve import resolve
+from rolecall_analysis.resolution.exports import import_targets
+from rolecall_analysis.resolution.names import resolve
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts
 
@@ -23,9 +25,9 @@ _MAX_DEPENDENTS = 2_000
 """Beyond this many callers of callers the imports, which are followed to the end, tell as much."""
 _CHANGED = 100.0
 _POSSIBLE = 0.5
-"""What a step that is only possible leaves of the weight of a way; each further step halves it too."""
+"""A step that is only possible leaves this share of the weight of a way; each further step halves it too."""
 _SIZE = 0.2
-"""What the logarithm of the number of tests in a file counts: of two files the larger fails more often."""
+"""The weight of the logarithm of the number of tests in a file: of two files the larger fails more often."""
 
 _NOTHING: tuple[Dependent, ...] = ()
 
@@ -36,17 +38,19 @@ class SelectedTests:
 
     path: str
     score: float
-    """How likely, against the others of the same selection."""
+    """The likelihood, against the others of the same selection."""
     reason: str
     """A sentence without its subject, the file: ``test_view calls total, through checkout``."""
-    steps: tuple[Step, ...] = ()
+    steps: tuple[ImpactStep, ...] = ()
     """From what changed to the test; empty where it does not call it."""
     tests: tuple[str, ...] = ()
     """Those of its tests that earlier runs saw run what changed, likeliest first; the graph itself knows of none."""
 
     @property
     def certain(self) -> bool:
-        """Whether a test in it calls what changed, and every binding on the way was followed."""
+        """Return whether a test in the file calls what changed, and every binding on the way there could be
+        followed.
+        """
         return bool(self.steps) and all(step.certain for step in self.steps)
 
 
@@ -70,7 +74,9 @@ def select_tests(snapshot: Snapshot, changed: Iterable[Definition | str]) -> tup
 
 
 def _import_ways(snapshot: Snapshot, files: Iterable[str]) -> dict[str, str]:
-    """Each file that imports one of *files*, at any distance, and the file by which it does so; nearest first."""
+    """Return each file that imports one of *files*, at any distance, and the file by which it does so;
+    nearest first.
+    """
     ways = dict.fromkeys(files, "")
     pending = list(ways)
     for path in pending:
@@ -82,7 +88,7 @@ def _import_ways(snapshot: Snapshot, files: Iterable[str]) -> dict[str, str]:
 
 
 def _below_conftest(snapshot: Snapshot, path: str) -> Iterable[str]:
-    """The test files for which pytest imports the ``conftest.py`` at *path*."""
+    """Return the test files for which pytest imports the ``conftest.py`` at *path*."""
     if not is_conftest(path):
         return ()
     folder = path.removesuffix("conftest.py")
@@ -110,19 +116,21 @@ def _selected(
 
 
 def _weight(dependent: Dependent) -> float:
-    """How much one way from a test to what changed counts."""
+    """Return the weight of one way from a test to what changed."""
     n_possible = sum(not step.certain for step in dependent.steps)
     return 0.5 ** (len(dependent.steps) - 1) * _POSSIBLE**n_possible
 
 
 def _likeness(path: str, file: str) -> int:
-    """How far the name of the test file *path* says that it is for *file*: 2 for ``test_price.py`` of ``price.py``."""
+    """Return the likeness of the name of the test file *path* to that of *file*, which it may be for: 2 for
+    ``test_price.py`` of ``price.py``.
+    """
     name, stem = split_location(location_of(path))[1], split_location(location_of(file))[1].strip("_")
     return 2 if name in {f"test_{stem}", f"{stem}_test"} else int(bool(stem) and stem in name)
 
 
 def _way(path: str, ways: Mapping[str, str]) -> list[str]:
-    """The files from a changed one to *path*, each imported by the next; empty where there is no such way."""
+    """Return the files from a changed one to *path*, each imported by the next; empty where there is no such way."""
     way = [path] if path in ways else []
     while way and ways[way[0]]:
         way.insert(0, ways[way[0]])
@@ -141,7 +149,7 @@ def _describe_calls(best: Dependent, n_calling: int) -> str:
 
 
 def tests_of(snapshot: Snapshot, path: str) -> tuple[str, ...]:
-    """The test files that import the module *path*, or use one of its names through another module.
+    """Return the test files that import the module *path*, or use one of its names through another module.
 
     ``test_<stem>`` comes first, then those that import it directly, then the nearest.
     """
@@ -163,7 +171,7 @@ def tests_of(snapshot: Snapshot, path: str) -> tuple[str, ...]:
 
 
 def _reaches(snapshot: Snapshot, facts: FileFacts, path: str, names: frozenset[str]) -> bool:
-    """Whether the file names one of *names*, top-level in the module *path*, whichever way it came by it."""
+    """Return whether the file names one of *names*, at the top of the module *path*, however the file gets the name."""
     imported = (
         target for one in facts.imports if one.name in names for target in import_targets(snapshot, facts.path, one)
     )

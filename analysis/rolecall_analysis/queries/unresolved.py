@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from rolecall_analysis.exports import Module, Target, star_sources
 from rolecall_analysis.modules import exists, find_module, is_package, join_location, location_of
 from rolecall_analysis.queries.references import part_spans
-from rolecall_analysis.resolve import lineage, outwards, resolve_steps, scope_definition, values_of
+from rolecall_analysis.resolution.exports import Module, Target, star_sources
+from rolecall_analysis.resolution.names import lineage, outwards, resolve_steps, scope_definition, values_of
 from rolecall_analysis.snapshot import Snapshot, is_python
 from rolecall_analysis.values import Definition, FileFacts, Import, Reference, Span
 
@@ -29,7 +29,7 @@ _LATER_BUILTINS = frozenset(
 _PLATFORM_BUILTINS = frozenset({"WindowsError"})
 _SITE_BUILTINS = frozenset({"copyright", "credits", "exit", "help", "license", "quit"})
 _TOOL_BUILTINS = frozenset({"_", "__IPYTHON__", "get_ipython", "reveal_locals", "reveal_type"})
-"""What gettext, notebooks and type checkers add."""
+"""The names that gettext, notebooks and type checkers add."""
 
 _MODULE_NAMES = frozenset(
     {
@@ -65,7 +65,7 @@ class Unresolved:
 
 
 def unresolved_names(snapshot: Snapshot, path: str) -> tuple[Unresolved, ...]:
-    """The names read in the Python file *path* that nothing binds, at each place, in the order of the source.
+    """Return the names read in the Python file *path* that nothing binds, at each place, in the order of the source.
 
     So is a name that is imported from a module of the repository which does not have it. Only the first part of a
     dotted name is judged. Nothing is said of a file with syntax errors, or one that may bind names as it runs
@@ -96,7 +96,7 @@ def unresolved_names(snapshot: Snapshot, path: str) -> tuple[Unresolved, ...]:
 
 
 def missing_attributes(snapshot: Snapshot, path: str, text: str) -> tuple[Unresolved, ...]:
-    """The attributes read in the Python file *path*, which has that *text*, that what they are read from lacks.
+    """Return the attributes that the Python file *path*, whose text is *text*, reads from things that do not have them.
 
     Of a module of the repository it is certain; its packages are not judged. Of a class all of whose bases are in
     the repository, and of ``self`` in it, it is possible, and told only of a name that occurs in no other place.
@@ -118,7 +118,7 @@ def missing_attributes(snapshot: Snapshot, path: str, text: str) -> tuple[Unreso
 
 
 def _dead_end(snapshot: Snapshot, facts: FileFacts, reference: Reference) -> Iterator[tuple[int, Target, bool]]:
-    """The number of the first part that leads nowhere, what it is read from, and whether that is a module."""
+    """Yield the number of the first part that leads nowhere, what it is read from, and whether that is a module."""
     if "." not in reference.name:
         return
     steps = list(resolve_steps(snapshot, facts.path, reference.scope, reference.name))
@@ -131,7 +131,7 @@ def _dead_end(snapshot: Snapshot, facts: FileFacts, reference: Reference) -> Ite
 
 
 def _is_given(text: str, name: str) -> bool:
-    """Whether something of that name is assigned, or told by a string, somewhere in *text*."""
+    """Return whether something of that name is assigned, or told by a string, somewhere in *text*."""
     target = rf"^[^=\n(]*\.{name}\b[^=\n(]*=(?!=)|^\s*[\w.]+\.{name}\s*:|\b(?:as|for)\s[^=\n(]*\.{name}\b"
     return re.search(rf"{target}|[\"']{name}[\"']", text, re.MULTILINE) is not None
 
@@ -152,7 +152,7 @@ def _class_lacks(snapshot: Snapshot, facts: FileFacts, holder: Target, name: str
 
 
 def _shows_its_members(snapshot: Snapshot, path: str, qualified_name: str) -> bool:
-    """Whether what can be read from the class is what its body and its methods say."""
+    """Return whether all attributes of the class are visible in its body and its methods."""
     facts = snapshot.files.get(path)
     found = scope_definition(facts, qualified_name) if facts is not None else None
     if facts is None or found is None or facts.problems or "metaclass" in found.signature:
@@ -177,7 +177,7 @@ def _is_bound(facts: FileFacts, scope: str, owner: str, name: str) -> bool:
 
 
 def _is_missing(snapshot: Snapshot, path: str, imported: Import) -> bool:
-    """Whether the name is imported from a module of the repository that does not have it.
+    """Return whether the name is imported from a module of the repository that does not have it.
 
     Of a package it is never said: its submodule may be compiled, or made by a build.
     """
@@ -186,7 +186,7 @@ def _is_missing(snapshot: Snapshot, path: str, imported: Import) -> bool:
 
 
 def _has_not(snapshot: Snapshot, path: str, location: str, name: str) -> bool:
-    """Whether the module at *location* certainly lacks *name*, which the file *path* wants of it."""
+    """Return whether the module at *location* certainly lacks *name*, which the file *path* wants of it."""
     source = snapshot.files.get(snapshot.modules.files.get(location, ""))
     if source is None or source.path == path or is_package(snapshot.modules, location):
         return False
@@ -194,13 +194,15 @@ def _has_not(snapshot: Snapshot, path: str, location: str, name: str) -> bool:
 
 
 def may_offer(snapshot: Snapshot, source: FileFacts, name: str) -> bool:
-    """Whether the module *source* may have a *name* that no statement in it binds."""
+    """Return whether the module *source* may have a *name* that no statement in it binds."""
     is_made_up = name in _MODULE_NAMES or ("", "__getattr__") in source.definitions_by_name
     return is_made_up or not _is_judged(source) or _may_come_by_star(snapshot, source, name)
 
 
 def _is_judged(facts: FileFacts) -> bool:
-    """Whether what is not seen in the file is not there: it is Python, unbroken, and binds no names as it runs."""
+    """Return whether the file shows all names that it has: it is Python, has no syntax errors, and binds no names at
+    run time.
+    """
     return facts.path.endswith(".py") and not facts.problems and not _binds_at_run_time(facts)
 
 
@@ -210,13 +212,13 @@ def _binds(facts: FileFacts, scope: str, name: str) -> bool:
 
 
 def _is_submodule(snapshot: Snapshot, path: str, name: str) -> bool:
-    """Whether *path* is a package whose submodule *name* becomes a name in it as soon as it is imported."""
+    """Return whether *path* is a package whose submodule *name* becomes a name in it as soon as it is imported."""
     location = location_of(path)
     return is_package(snapshot.modules, location) and exists(snapshot.modules, join_location(location, name))
 
 
 def _may_come_by_star(snapshot: Snapshot, facts: FileFacts, name: str) -> bool:
-    """Whether a star import, or one in a module it takes everything from, may bind *name*."""
+    """Return whether a star import, or one in a module it takes everything from, may bind *name*."""
     waiting = [facts]
     seen = {facts.path}
     for current in waiting:

@@ -1,19 +1,19 @@
-"""What a definition, or a file, needs of the rest of the repository."""
+"""The definitions that a definition, or a file, needs of the rest of the repository."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
 
-from rolecall_analysis.exports import Target, import_targets
 from rolecall_analysis.queries.definitions import find_definition, is_inside
-from rolecall_analysis.resolve import OWN_NAMES, resolve_steps
+from rolecall_analysis.resolution.exports import Target, import_targets
+from rolecall_analysis.resolution.names import OWN_NAMES, resolve_steps
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts
 
 
 def uses(snapshot: Snapshot, path: str, definition: Definition | None = None) -> tuple[Definition, ...]:
-    """The repository's definitions that *definition*, or the whole file, names or imports.
+    """Return the repository's definitions that *definition*, or the whole file, names or imports.
 
     Only followed bindings count. The definition itself and what is inside it are left out; for a file,
     everything in it.

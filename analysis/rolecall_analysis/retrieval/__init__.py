@@ -1,4 +1,4 @@
-"""Which files and functions a text is about, best first, and as much of them as a budget allows."""
+"""The files and functions that a text is about, best first, and as much of them as a budget allows."""
 
 from rolecall_analysis.retrieval.corpus import Corpus
 from rolecall_analysis.retrieval.pack import PackedItem, Zoom, pack

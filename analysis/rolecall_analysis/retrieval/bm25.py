@@ -10,9 +10,9 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import TypeVar
 
 K1 = 1.5
-"""How soon a repeated term stops counting."""
+"""The larger it is, the later a repeated term stops counting."""
 FILE_DISCOUNT = 0.75
-"""How much a long file is discounted: the usual value."""
+"""The discount of a long file: the usual value."""
 FUNCTION_DISCOUNT = 0.3
 """The same for a function, where length is evidence rather than noise: long ones are changed more often."""
 
@@ -20,7 +20,7 @@ _Item = TypeVar("_Item", bound=Hashable)
 
 
 def rarity(n_documents: int, n_with_term: int) -> float:
-    """How much it tells that a document has a term: the inverse document frequency."""
+    """Return the inverse document frequency of a term: how much it tells that a document has it."""
     return math.log(1 + (n_documents - n_with_term + 0.5) / (n_with_term + 0.5))
 
 
@@ -31,7 +31,7 @@ def bm25(
     n_documents: int,
     discount: float = FILE_DISCOUNT,
 ) -> dict[_Item, float]:
-    """The score of each document that has a term of *query*, which has weights.
+    """Return the score of each document that has a term of *query*, which gives each term a weight.
 
     *occurrences* is how often each term is in each document; *lengths* has the length of every document, or at
     least of all those that occur, of *n_documents* in all.
@@ -58,6 +58,6 @@ def said(terms: Iterable[str], most: int = 3) -> dict[str, float]:
 
 
 def scaled(scores: Mapping[_Item, float]) -> dict[_Item, float]:
-    """The scores with the highest at 1, so that those of different kinds can be added; zeros are left out."""
+    """Return the scores with the highest at 1, so that those of different kinds can be added; zeros are left out."""
     highest = max(scores.values(), default=0.0)
     return {item: value / highest for item, value in scores.items() if value > 0}

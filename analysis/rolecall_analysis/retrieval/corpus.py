@@ -11,16 +11,18 @@ from array import array
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from threading import Lock
 
 from msgspec import Struct
 
-from rolecall_analysis.records import Record
-from rolecall_analysis.retrieval.history import HistoryReader
-from rolecall_analysis.retrieval.imports import ImportedFiles
-from rolecall_analysis.retrieval.past import NO_PAST, Past, past_of
+from rolecall_analysis.facts.records import Record
+from rolecall_analysis.modules import ModuleTree
+from rolecall_analysis.resolution.names import Module, import_targets
+from rolecall_analysis.retrieval.history.commits import HistoryReader
+from rolecall_analysis.retrieval.history.past_changes import NO_PAST, Past, past_of
 from rolecall_analysis.retrieval.words import identifiers, terms, terms_of
 from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Definition, FileFacts
@@ -49,7 +51,7 @@ class Passage(Struct, frozen=True, gc=False):
     """One past its last."""
 
 
-class Document(Struct, frozen=True, gc=False):
+class IndexedFile(Struct, frozen=True, gc=False):
     """One file as words."""
 
     number: int
@@ -85,7 +87,7 @@ class Corpus:
             self.past = past_of(history)
 
     def occurrences(self, term: str) -> dict[str, int]:
-        """How often *term* occurs in each file that has it."""
+        """Return the number of times that *term* occurs in each file that has it."""
         counts: dict[str, int] = {}
         for number in self.numbers_of(term):
             for path, count in self._found(self._places[number]):
@@ -93,34 +95,34 @@ class Corpus:
         return counts
 
     def symbol_occurrences(self, term: str) -> dict[str, int]:
-        """The same for the names, signatures, docstrings and path of each file."""
+        """Return how often *term* occurs in the names, signatures, docstrings and path of each file."""
         return dict(self._found(self._symbols.get(term, b"")))
 
     def mentioning(self, name: str) -> list[str]:
-        """The files with the identifier *name*."""
+        """Return the files with the identifier *name*."""
         number = self._numbers.get(name)
         return [] if number is None else [path for path, _ in self._found(self._places[number])]
 
     def defining(self, name: str) -> list[str]:
-        """The files that define *name*, at any level."""
+        """Return the files that define *name*, at any level."""
         return [path for path, _ in self._found(self._definers.get(name, b""))]
 
     def numbers_of(self, term: str) -> Iterable[int]:
-        """The numbers of all identifiers that have *term*."""
+        """Return the numbers of all identifiers that have *term*."""
         return memoryview(self._by_term.get(term, b"")).cast("I")
 
     def knows(self, term: str) -> bool:
-        """Whether any file has *term*."""
+        """Return whether any file has *term*."""
         return term in self._by_term
 
     def names_in(self, path: str, first: int = 0, last: int | None = None) -> set[str]:
-        """The identifiers of a file, or of a part of it."""
+        """Return the identifiers of a file, or of a part of it."""
         document = self.documents.get(path)
         found = document.identifiers[first:last] if document else ()
         return {self._vocabulary[number] for number in set(found)}
 
     def names_within(self, path: str, name: str) -> set[str]:
-        """The identifiers of the class or function called *name* in a file."""
+        """Return the identifiers of the class or function called *name* in a file."""
         document = self.documents.get(path)
         passage = next((p for p in document.passages if p.name == name), None) if document else None
         return self.names_in(path, passage.first, passage.last) if passage else set()
@@ -138,7 +140,7 @@ class Corpus:
                 self._add(path, record, snapshot.files[path], snapshot.text(path) or "")
 
     def _forget(self) -> None:
-        self.documents: dict[str, Document] = {}
+        self.documents: dict[str, IndexedFile] = {}
         self._vocabulary: list[str] = []
         self._numbers = _Numbers(self._vocabulary)
         self._places: list[bytearray] = []
@@ -156,7 +158,7 @@ class Corpus:
         self._paths.append(path)
         words, passages = _in_passages(text, facts, self._numbers)
         self._learn_words()
-        self.documents[path] = Document(document, record, words, passages)
+        self.documents[path] = IndexedFile(document, record, words, passages)
         self.lengths[path] = len(words)
         for number, count in Counter(words).items():
             self._places[number] += _TWO.pack(document, count)
@@ -208,7 +210,7 @@ def _post(postings: dict[str, bytearray], document: int, counts: Counter[str]) -
 
 
 def _in_passages(text: str, facts: FileFacts, numbers: _Numbers) -> tuple[array[int], tuple[Passage, ...]]:
-    """The identifiers of *text* as numbers, and where in them the file's classes and functions are."""
+    """Return the identifiers of *text* as numbers, and the places of the file's classes and functions among them."""
     found = [definition for definition in facts.definitions if definition.kind != "variable"]
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     cuts = sorted({0, *(cut for definition in found for cut in _lines_of(definition)), len(lines)})
@@ -230,9 +232,36 @@ def _lines_of(definition: Definition) -> tuple[int, int]:
 
 
 def _symbol_terms(path: str, facts: FileFacts) -> list[str]:
-    """The terms of what a file defines: names, signatures, docstrings; and of its path."""
+    """Return the terms of what a file defines: names, signatures, docstrings; and of its path."""
     found = terms(path.rpartition(".")[0].replace("/", " ")) * _PATH_REPEATS + terms(facts.docstring)
     for definition in facts.definitions:
         found += terms(definition.name) * _NAME_REPEATS
         found += terms(definition.signature) + terms(definition.docstring)
     return found
+
+
+@dataclass
+class ImportedFiles:
+    """The files that each file imports, worked out once for each of its contents."""
+
+    _known: dict[str, tuple[Record, ModuleTree, frozenset[str]]] = field(
+        default_factory=dict[str, tuple[Record, ModuleTree, frozenset[str]]]
+    )
+
+    def by(self, snapshot: Snapshot, path: str) -> frozenset[str]:
+        """Return the files that *path* imports, or takes a name of, whichever way the name comes."""
+        record = snapshot.files.record(path)
+        if record is None:
+            return frozenset()
+        known = self._known.get(path)
+        if known is None or known[0] is not record or known[1] is not snapshot.modules:
+            known = self._known[path] = (record, snapshot.modules, _imported(snapshot, snapshot.files[path]))
+        return known[2]
+
+
+def _imported(snapshot: Snapshot, facts: FileFacts) -> frozenset[str]:
+    found: set[str | None] = set()
+    for imported in facts.imports:
+        for target in import_targets(snapshot, facts.path, imported):
+            found.add(snapshot.modules.files.get(target.location) if isinstance(target, Module) else target.path)
+    return frozenset(path for path in found if path is not None and path != facts.path)

@@ -1,4 +1,4 @@
-"""What speaks for a file: each kind of evidence as a score of the files it speaks for, the highest at 1."""
+"""The evidence for a file: each kind as a score of the files it speaks for, the highest at 1."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from functools import lru_cache
 from rolecall_analysis.queries import enclosing_definition
 from rolecall_analysis.retrieval.bm25 import bm25, rarity, scaled
 from rolecall_analysis.retrieval.corpus import Corpus
+from rolecall_analysis.retrieval.history.past_changes import Past, changed_by, changed_with, churn, described, likeness
 from rolecall_analysis.retrieval.links import (
     defining_names,
     importing,
     naming_definitions_of,
     near,
 )
-from rolecall_analysis.retrieval.past import Past, changed_by, changed_with, churn, described, likeness
-from rolecall_analysis.retrieval.question import Query, Question
+from rolecall_analysis.retrieval.question import Query, QueryTerms
 from rolecall_analysis.retrieval.words import terms
 from rolecall_analysis.snapshot import Snapshot
 
 
 def file_evidence(
-    question: Question, snapshot: Snapshot, query: Query, candidates: Collection[str]
+    question: QueryTerms, snapshot: Snapshot, query: Query, candidates: Collection[str]
 ) -> dict[str, dict[str, float]]:
-    """The scores of the *candidates* by the kind of evidence; a kind without any is absent."""
+    """Return the scores of the *candidates* by the kind of evidence; a kind without any is absent."""
     corpus = question.corpus
     found = _by_text(corpus, question, candidates) | _by_past(corpus.past, question, query.seed, candidates)
     if query.seed is not None:
@@ -34,7 +34,7 @@ def file_evidence(
     return {kind: scaled(scores) for kind, scores in kept.items() if scores}
 
 
-def _by_text(corpus: Corpus, question: Question, candidates: Collection[str]) -> dict[str, dict[str, float]]:
+def _by_text(corpus: Corpus, question: QueryTerms, candidates: Collection[str]) -> dict[str, dict[str, float]]:
     among = {path: corpus.lengths[path] for path in candidates if path in corpus.lengths}
     occurrences = {term: _within(corpus.occurrences(term), among) for term in question.terms | question.code}
     return {
@@ -47,7 +47,7 @@ def _by_text(corpus: Corpus, question: Question, candidates: Collection[str]) ->
 
 
 def _by_past(
-    past: Past, question: Question, seed: str | None, candidates: Collection[str]
+    past: Past, question: QueryTerms, seed: str | None, candidates: Collection[str]
 ) -> dict[str, dict[str, float]]:
     alike = likeness(past, question.terms)
     found = {
@@ -68,7 +68,7 @@ def _by_symbols(corpus: Corpus, query: Mapping[str, float], among: Mapping[str, 
 
 
 def _by_path(query: Mapping[str, float], among: Mapping[str, int]) -> dict[str, dict[str, float]]:
-    """How much of a file's name, and which of its folders' names, the query says."""
+    """Return scores of files by path: how much of a file's name, and which of its folders' names, the query says."""
     names = {path: _path_terms(path) for path in among}
     with_term: dict[str, int] = {}
     for stem, folders in names.values():
@@ -90,7 +90,7 @@ def _by_path(query: Mapping[str, float], among: Mapping[str, int]) -> dict[str, 
 
 @lru_cache(maxsize=1 << 14)
 def _path_terms(path: str) -> tuple[frozenset[str], frozenset[str]]:
-    """The terms of a file's name (a package's for ``__init__``), also as one word, and those of its folders."""
+    """Return the terms of a file's name (a package's for ``__init__``), also as one word, and those of its folders."""
     *folders, name = path.rpartition(".")[0].split("/")
     if name == "__init__" and folders:
         name = folders[-1]

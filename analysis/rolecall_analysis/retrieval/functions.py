@@ -1,4 +1,4 @@
-"""What speaks for a function: each kind of evidence as a score of the functions it speaks for, the highest at 1."""
+"""The evidence for a function: each kind as a score of the functions it speaks for, the highest at 1."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from heapq import nlargest
 from rolecall_analysis.queries import enclosing_definition
 from rolecall_analysis.retrieval.bm25 import bm25, scaled
 from rolecall_analysis.retrieval.corpus import Corpus
+from rolecall_analysis.retrieval.history.past_changes import functions_changed_by, functions_described, likeness
 from rolecall_analysis.retrieval.passages import Place, passages_in
-from rolecall_analysis.retrieval.past import functions_changed_by, functions_described, likeness
-from rolecall_analysis.retrieval.question import Query, Question
+from rolecall_analysis.retrieval.question import Query, QueryTerms
 from rolecall_analysis.retrieval.words import code_names, terms
 from rolecall_analysis.snapshot import Snapshot
 
@@ -24,9 +24,9 @@ _SHORTEST_NAME = 4
 
 
 def function_evidence(
-    question: Question, file_scores: Mapping[str, float], at_cursor: Place | None, candidates: Collection[Place]
+    question: QueryTerms, file_scores: Mapping[str, float], at_cursor: Place | None, candidates: Collection[Place]
 ) -> dict[str, dict[Place, float]]:
-    """The scores of the *candidates* by the kind of evidence, given what speaks for their files.
+    """Return the scores of the *candidates* by the kind of evidence, given what speaks for their files.
 
     *at_cursor* is the function in which the developer is.
     """
@@ -50,7 +50,7 @@ def function_evidence(
 
 
 def function_at_cursor(snapshot: Snapshot, query: Query) -> Place | None:
-    """The class or function around the cursor of *query*."""
+    """Return the class or function around the cursor of *query*."""
     around = enclosing_definition(snapshot, query.seed, query.position) if query.seed and query.position else None
     return (around.path, around.qualified_name) if around else None
 
@@ -82,13 +82,13 @@ def _with_class_named(candidates: Iterable[Place], words: Collection[str]) -> di
     return {place: 1.0 for place, holder in holders if len(holder) >= _SHORTEST_NAME and holder in words}
 
 
-def _described(question: Question, candidates: Iterable[Place]) -> dict[Place, float]:
+def _described(question: QueryTerms, candidates: Iterable[Place]) -> dict[Place, float]:
     functions = {place: (place[0], _plain(place)) for place in candidates}
     scores = functions_described(question.corpus.past, question.terms, set(functions.values()))
     return {place: scores.get(function, 0.0) for place, function in functions.items()}
 
 
-def _changed_by_like_commits(question: Question, candidates: Iterable[Place]) -> dict[Place, float]:
+def _changed_by_like_commits(question: QueryTerms, candidates: Iterable[Place]) -> dict[Place, float]:
     past = question.corpus.past
     scores = functions_changed_by(past, likeness(past, question.terms))
     found = ((place, scores.get((place[0], _plain(place)), 0.0)) for place in candidates)
@@ -96,7 +96,9 @@ def _changed_by_like_commits(question: Question, candidates: Iterable[Place]) ->
 
 
 def _named_by_likeliest(corpus: Corpus, evidence: Mapping[str, Mapping[Place, float]]) -> dict[Place, float]:
-    """The functions whose names stand in the likeliest ones, by file and words alone; a common name says less."""
+    """Score the functions that the likeliest functions name, which are judged by file and words alone; a common name
+    counts less.
+    """
     file, words = scaled(evidence["file"]), scaled(evidence["own words"])
     likely = {place: value + words.get(place, 0.0) for place, value in file.items()}
     namesakes: dict[str, list[Place]] = {}

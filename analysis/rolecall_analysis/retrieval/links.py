@@ -1,4 +1,4 @@
-"""How a file hangs together with others: by imports, by names, by folder."""
+"""The links of a file to others: by imports, by names, by folder."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_DEFINERS = 30
 
 
 def importing(corpus: Corpus, snapshot: Snapshot, path: str) -> dict[str, float]:
-    """The files that import *path* and have a word of its name, or lie in it if it is a package."""
+    """Return the files that import *path* and have a word of its name, or lie in it if it is a package."""
     location = location_of(path)
     candidates = set(corpus.mentioning(split_location(location)[1]))
     if location != path.rpartition(".")[0]:
@@ -25,7 +25,7 @@ def importing(corpus: Corpus, snapshot: Snapshot, path: str) -> dict[str, float]
 
 
 def defining_names(corpus: Corpus, path: str, names: Iterable[str]) -> dict[str, float]:
-    """The files other than *path* that define one of *names*: the fewer define a name, the more it says."""
+    """Score the files other than *path* that define one of *names*; a name that few files define counts more."""
     scores: defaultdict[str, float] = defaultdict(float)
     for name in names:
         definers = corpus.defining(name) if len(name) >= _SHORTEST_NAME else []
@@ -36,7 +36,7 @@ def defining_names(corpus: Corpus, path: str, names: Iterable[str]) -> dict[str,
 
 
 def naming_definitions_of(corpus: Corpus, path: str, names: Iterable[str]) -> dict[str, float]:
-    """The files that name the definitions *names* of *path*: the fewer other files define a name, the more it says."""
+    """Score the files that name the definitions *names* of *path*; a name that few files define counts more."""
     scores: defaultdict[str, float] = defaultdict(float)
     for name in names:
         n_definers = len(corpus.defining(name)) if len(name) >= _SHORTEST_NAME else 0
@@ -48,7 +48,9 @@ def naming_definitions_of(corpus: Corpus, path: str, names: Iterable[str]) -> di
 
 
 def near(path: str, others: Iterable[str]) -> dict[str, float]:
-    """How few folders lie between *path* and each of the others; 1 in the same folder."""
+    """Return the nearness of each of the others to *path*: the fewer folders lie between them, the higher; 1 in the
+    same folder.
+    """
     here = path.split("/")[:-1]
     return {other: 1 / (1 + _steps(here, other.split("/")[:-1])) for other in others}
 

@@ -16,7 +16,6 @@ from rolecall_analysis.values import Definition
 Zoom = Literal["signature", "docstring", "body"]
 """From afar to near: the signature; with the docstring; the whole text. A file's are those of all it defines."""
 
-ZOOMS: tuple[Zoom, ...] = ("signature", "docstring", "body")
 
 SHARE_OF_SIGNATURES = 0.3
 """Of the budget, at most this much goes to knowing that more items exist, before any is shown from nearer."""
@@ -46,7 +45,7 @@ def pack(
     budget_tokens: int,
     count_tokens: Callable[[str], int],
 ) -> tuple[PackedItem, ...]:
-    """What of *ranked* fits into *budget_tokens*, in the order of the ranking.
+    """Return the items of *ranked* that fit into *budget_tokens*, in the order of the ranking.
 
     First come signatures, so that the tail is at least named; what is left brings the best items nearer, in order:
     to their whole text where that is affordable, else to their docstring. An item inside another one whose whole
@@ -73,7 +72,7 @@ def pack(
 def _named(
     snapshot: Snapshot, ranked: Sequence[Ranked], budget_tokens: int, count_tokens: Callable[[str], int]
 ) -> list[PackedItem]:
-    """The signatures of as many items as fit, best first; one that does not fit is passed over."""
+    """Return the signatures of as many items as fit, best first; one that does not fit is passed over."""
     items: list[PackedItem] = []
     for one in ranked:
         item = _at(snapshot, PackedItem(one.path, one.name, "signature", "", 0, 0, one.reasons), "signature", ())
@@ -93,7 +92,9 @@ def _nearer(
     left: int,
     count_tokens: Callable[[str], int],
 ) -> Iterator[PackedItem]:
-    """The same item from nearer, nearest first, as far as that costs no more than its share of what is *left*."""
+    """Yield the same item in more detail, the most detailed first, as far as each costs no more than its share of what
+    is *left*.
+    """
     shares: tuple[tuple[Zoom, float], ...] = (("body", LARGEST_SHARE), ("docstring", 1.0))
     for zoom, share in shares:
         nearer = _at(snapshot, item, zoom, read_lines(item.path) if zoom == "body" else ())
@@ -105,7 +106,7 @@ def _nearer(
 
 
 def _at(snapshot: Snapshot, item: PackedItem, zoom: Zoom, lines: Sequence[str]) -> PackedItem | None:
-    """*item* at another zoom; None where there is nothing to show."""
+    """Return *item* at another zoom; None where there is nothing to show."""
     definition = find_definition(snapshot, item.path, item.name) if item.name else None
     if item.name and definition is None:
         return None
@@ -129,7 +130,7 @@ def _whole(lines: Sequence[str], definition: Definition | None) -> str:
 
 
 def _introduced(definition: Definition, zoom: Zoom) -> str:
-    """The signature, with the docstring where *zoom* asks for it, indented as deep as the definition stands."""
+    """Return the signature, with the docstring where *zoom* asks for it, indented as deep as the definition stands."""
     indent = "    " * definition.qualified_name.count(".")
     lines = definition.signature.splitlines()
     if zoom == "docstring" and definition.docstring:
@@ -138,7 +139,7 @@ def _introduced(definition: Definition, zoom: Zoom) -> str:
 
 
 def _holds(outer: PackedItem, inner: PackedItem) -> bool:
-    """Whether *outer* shows all that *inner* does."""
+    """Return whether *outer* shows all that *inner* does."""
     if outer is inner or outer.zoom != "body" or outer.path != inner.path:
         return False
     return not outer.name or inner.name.startswith(f"{outer.name}.")

@@ -1,4 +1,4 @@
-"""Which functions a question is about, by the words in their own text."""
+"""The functions that a question is about, by the words in their own text."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Passages:
     lengths: dict[Place, int] = field(default_factory=dict[Place, int])
     """In identifiers."""
     occurrences: dict[str, dict[Place, int]] = field(default_factory=dict[str, dict[Place, int]])
-    """How often each term is in each."""
+    """The number of times that each term is in each."""
 
     def scores(self, query: Mapping[str, float]) -> dict[Place, float]:
         """BM25 of each."""
@@ -29,7 +29,7 @@ class Passages:
 
 
 def passages_in(corpus: Corpus, query: Iterable[str], paths: Iterable[str]) -> Passages:
-    """The functions of the files *paths*, and the terms of *query* in them."""
+    """Return the functions of the files *paths*, and the terms of *query* in them."""
     terms_by_number: defaultdict[int, list[str]] = defaultdict(list)
     for term in query:
         for number in corpus.numbers_of(term):

@@ -1,4 +1,4 @@
-"""What is asked, as terms."""
+"""The question that is asked, as terms."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Level = Literal["file", "function"]
 
 @dataclass(frozen=True)
 class Query:
-    """What is looked for: a message, a brief or an issue, and where the developer is."""
+    """The subject of a search: a message, a brief or an issue, and where the developer is."""
 
     text: str
     """Its first line counts twice, as a subject does. May be empty where there is a seed."""
@@ -27,12 +27,12 @@ class Query:
     """The cursor in it."""
     level: Level = "file"
     candidates: Collection[str] | None = None
-    """What may be answered: paths, or ``path::qualified.name``. None: everything but tests."""
+    """The possible answers: paths, or ``path::qualified.name``. None: everything but tests."""
     limit: int = 50
 
 
 @dataclass(frozen=True)
-class Question:
+class QueryTerms:
     """A query's text as terms that *corpus* knows."""
 
     corpus: Corpus

@@ -12,7 +12,7 @@ from rolecall_analysis.retrieval.corpus import Corpus
 from rolecall_analysis.retrieval.files import file_evidence
 from rolecall_analysis.retrieval.functions import function_at_cursor, function_evidence
 from rolecall_analysis.retrieval.passages import Place
-from rolecall_analysis.retrieval.question import Query, Question
+from rolecall_analysis.retrieval.question import Query, QueryTerms
 from rolecall_analysis.retrieval.weights import FILE_WEIGHTS, FUNCTION_WEIGHTS, REASONS
 from rolecall_analysis.snapshot import Snapshot
 
@@ -44,7 +44,7 @@ class Ranked:
 
 
 def rank(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[Ranked, ...]:
-    """What of *snapshot* is most likely concerned by *query*; what nothing speaks for is left out.
+    """Rank the parts of *snapshot* by how likely *query* concerns them; what nothing speaks for is left out.
 
     The seed itself is not among the files, nor the function at the cursor among the functions.
     """
@@ -56,7 +56,7 @@ def rank(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[Ranked, ...]
 def _rank_files(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[Ranked, ...]:
     candidates = _files(snapshot, query.candidates)
     candidates.discard(query.seed or "")
-    evidence = file_evidence(Question(corpus, query.text), snapshot, query, candidates)
+    evidence = file_evidence(QueryTerms(corpus, query.text), snapshot, query, candidates)
     found = [Ranked(path, "", score, ()) for path, score in weighed(evidence, FILE_WEIGHTS).items()]
     best = nsmallest(query.limit, found, key=lambda one: (-one.score, one.path))
     return tuple(replace(one, reasons=reasons(evidence, FILE_WEIGHTS, one.path, query.seed or "")) for one in best)
@@ -65,7 +65,7 @@ def _rank_files(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[Ranke
 def _rank_functions(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[Ranked, ...]:
     given = None if query.candidates is None else {_place(item) for item in query.candidates}
     paths = _files(snapshot, None if given is None else {path for path, _ in given})
-    question = Question(corpus, query.text)
+    question = QueryTerms(corpus, query.text)
     file_scores = weighed(file_evidence(question, snapshot, query, paths), FILE_WEIGHTS)
     best_files = nlargest(MAX_READ_FILES, file_scores, key=file_scores.__getitem__)
     places = {
@@ -87,7 +87,7 @@ def _rank_functions(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[R
 
 
 def _files(snapshot: Snapshot, given: Collection[str] | None) -> set[str]:
-    """The known files among *given*; without any given, all but tests."""
+    """Return the known files among *given*; without any given, all but tests."""
     if given is None:
         return {path for path in snapshot.files if not is_test(snapshot, path)}
     return snapshot.files.keys() & set(given)
@@ -99,7 +99,7 @@ def _place(item: str) -> Place:
 
 
 def weighed(evidence: Mapping[str, Mapping[_Item, float]], weights: Mapping[str, float]) -> dict[_Item, float]:
-    """The weighted sum of all evidence for each item."""
+    """Return the weighted sum of all evidence for each item."""
     scores: dict[_Item, float] = {}
     for kind, found in evidence.items():
         weight = weights[kind]
@@ -111,7 +111,7 @@ def weighed(evidence: Mapping[str, Mapping[_Item, float]], weights: Mapping[str,
 def reasons(
     evidence: Mapping[str, Mapping[_Item, float]], weights: Mapping[str, float], item: _Item, seed: str
 ) -> tuple[str, ...]:
-    """The kinds of evidence that gave most of an item's score, in words."""
+    """Return the kinds of evidence that gave most of an item's score, in words."""
     gains = {kind: weights[kind] * found.get(item, 0.0) for kind, found in evidence.items()}
     least = _SLIGHTEST_REASON * sum(gains.values())
     best = sorted((kind for kind in gains if gains[kind] > least), key=lambda kind: -gains[kind])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rolecall_analysis.index import Index
+from rolecall_analysis.indexing.index import Index
 from rolecall_analysis.retrieval.corpus import Corpus
 from rolecall_analysis.retrieval.question import Query
 from rolecall_analysis.retrieval.ranking import rank
@@ -29,7 +29,7 @@ class IndexCache:
         self._folders: dict[Path, _Folder] = {}
 
     def current(self, root: Path) -> tuple[Corpus, Snapshot]:
-        """The words and the graph of *root* as it is on disk now."""
+        """Scan *root* and return its words and its graph as they are on disk now."""
         folder = self._folders.get(root)
         if folder is None:
             folder = self._folders[root] = _Folder(Corpus(root), Index(root))
@@ -38,7 +38,7 @@ class IndexCache:
 
 
 def rank_request(indexes: IndexCache, request: Mapping[str, Any]) -> list[str]:
-    """The answer to ``{"repo_dir": ..., "query": {...}}``: paths, or ``path::qualified.name``, best first.
+    """Return the answer to ``{"repo_dir": ..., "query": {...}}``: paths, or ``path::qualified.name``, best first.
 
     Of the query, ``message``, ``seed``, ``candidates``, ``level`` and ``limit`` are read; all may be absent.
     """

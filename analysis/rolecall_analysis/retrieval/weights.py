@@ -1,4 +1,4 @@
-"""How much each kind of evidence counts. The only numbers of the ranking that were learnt.
+"""The weight of each kind of evidence. These are the only numbers of the ranking that were learnt.
 
 Source: `docs/retrieval.md` has how they were chosen, what each is worth alone and what is lost without it.
 """
@@ -69,4 +69,4 @@ REASONS: Mapping[str, str] = {
     "function past commits": "commits that were described alike changed it",
     "named by the likeliest": "functions that are likely concerned name it",
 }
-"""What is said of an item for which a kind of evidence speaks."""
+"""The sentence about an item for which a kind of evidence speaks."""

@@ -26,13 +26,13 @@ _LONGEST_WORD = 60
 
 
 def identifiers(text: str) -> list[str]:
-    """The identifiers and words of *text* as they are written, in order."""
+    """Return the identifiers and words of *text* as they are written, in order."""
     return _IDENTIFIER.findall(text)
 
 
 @lru_cache(maxsize=1 << 14)
 def terms_of(identifier: str) -> tuple[str, ...]:
-    """The terms of one identifier: its words, and all of them joined if there are several.
+    """Return the terms of one identifier: its words, and all of them joined if there are several.
 
     ``set_cookie`` and ``SetCookie`` are ``set``, ``cooki`` and ``setcookie``.
     """
@@ -44,7 +44,7 @@ def terms_of(identifier: str) -> tuple[str, ...]:
 
 
 def terms(text: str) -> list[str]:
-    """The terms of every identifier of *text*, in order."""
+    """Return the terms of every identifier of *text*, in order."""
     return [term for identifier in identifiers(text) for term in terms_of(identifier)]
 
 
@@ -54,7 +54,7 @@ def neighbours_joined(text: str) -> list[str]:
 
 
 def code_names(text: str) -> set[str]:
-    """The identifiers of *text* that are code rather than prose.
+    """Return the identifiers of *text* that are code rather than prose.
 
     They have an underscore or an inner capital, stand between backticks, before a parenthesis or beside a dot.
     """
@@ -68,7 +68,7 @@ _MARKED = re.compile(r"`[^`\n]+`|\b\w+(?:\.\w+)+|\b\w+(?=\()")
 
 @lru_cache(maxsize=1 << 14)
 def stem(word: str) -> str:
-    """*word*, which is in lower case, without the endings that English gives the same verb or noun.
+    """Return *word*, which is in lower case, without the endings that English gives the same verb or noun.
 
     ``parse``, ``parses``, ``parsed``, ``parser`` and ``parsing`` are ``pars``. It need not be a word.
     """

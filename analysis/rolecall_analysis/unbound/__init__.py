@@ -32,7 +32,7 @@ class UnboundRead:
 
 
 def unbound_reads(path: str, text: str) -> tuple[UnboundRead, ...]:
-    """The reads of local and module variables that some way through the code reaches without a value.
+    """Return the reads of local and module variables that some way through the code reaches without a value.
 
     Once a read was told, what follows it has a value. Closures are judged only where no value is ever given.
     Conditions that are tested again give the same answer unless one of their names changed. Functions with syntax
@@ -62,7 +62,7 @@ def _reads(graphs: Sequence[FlowGraph]) -> Iterator[tuple[FlowGraph, Read]]:
 
 
 def _hopeless(graphs: Sequence[FlowGraph], solutions: Mapping[int, Solution]) -> Iterator[tuple[FlowGraph, Read]]:
-    """What functions read of the module's names that it leaves without a value.
+    """Yield the reads in functions of the module's names that the module leaves without a value.
 
     A name bound for type checkers need only lack it on some path, unless its import is allowed to fail.
     """
@@ -89,13 +89,15 @@ def _span(columns: CodePoints, node: Node) -> Span:
 
 
 def _evaluates_annotations(path: str, root: Node) -> bool:
-    """Whether annotations run where they stand, as they do before Python 3.14 without the ``__future__`` import."""
+    """Return whether annotations run where they stand, as they do before Python 3.14 without the
+    ``__future__`` import.
+    """
     futures = (child for child in root.named_children if child.type == "future_import_statement")
     return not path.endswith(".pyi") and not any(b"annotations" in (child.text or b"") for child in futures)
 
 
 def _graphs(path: str, source: bytes, root: Node, exits: Exits) -> Iterator[FlowGraph]:
-    """The module's graph, then those of its functions, outer ones first."""
+    """Yield the module's graph, then those of its functions, outer ones first."""
     evaluates_annotations = _evaluates_annotations(path, root)
     is_package = PurePath(path).stem == "__init__"
     waiting: list[tuple[Node, str, FlowGraph | None]] = [(root, "", None)]

@@ -1,4 +1,4 @@
-"""What tests say: constants, and conditions that may come again."""
+"""The meaning of the tests in code: constants, and conditions that may come again."""
 
 from __future__ import annotations
 
@@ -66,14 +66,14 @@ _OPPOSITES = {"is not": "is", "!=": "==", "not in": "in"}
 
 
 def without_parentheses(node: Node) -> Node:
-    """The expression inside any number of parentheses."""
+    """Return the expression inside any number of parentheses."""
     while node.kind_id == _PARENTHESES and node.named_child_count == 1:
         node = node.named_children[0]
     return node
 
 
 def truth_of(source: bytes, node: Node) -> bool | None:
-    """Whether a constant counts as true; None for anything else. ``TYPE_CHECKING`` is false when code runs."""
+    """Return whether a constant counts as true; None for anything else. ``TYPE_CHECKING`` is false when code runs."""
     kind = node.kind_id
     if kind in _CONSTANTS:
         return _CONSTANTS[kind]
@@ -87,12 +87,12 @@ def truth_of(source: bytes, node: Node) -> bool | None:
 
 
 def is_type_checking(source: bytes, node: Node) -> bool:
-    """Whether *node* is the constant that only type checkers take for true."""
+    """Return whether *node* is the constant that only type checkers take for true."""
     return dotted_name(source, node)[0] in ("TYPE_CHECKING", "typing.TYPE_CHECKING", "t.TYPE_CHECKING")
 
 
 def is_none(node: Node) -> bool | None:
-    """Whether an expression is None; None where that cannot be told."""
+    """Return whether an expression is None; None where that cannot be told."""
     if node.kind_id == _NONE:
         return True
     return False if node.kind_id in _NOT_NONE else None
@@ -103,7 +103,9 @@ def _has_interpolation(string: Node) -> bool:
 
 
 def _has_elements(node: Node) -> bool | None:
-    """Whether a display has any; None if that depends on what is unpacked into it."""
+    """Return whether a list, set, tuple or dictionary display has elements; None if that depends on what is unpacked
+    into it.
+    """
     kinds = [child.kind_id for child in node.named_children]
     if any(kind not in _SPLATS for kind in kinds):
         return True
@@ -111,7 +113,9 @@ def _has_elements(node: Node) -> bool | None:
 
 
 def condition_of(source: bytes, node: Node) -> tuple[Condition, bool] | None:
-    """*node* as a condition, and whether it is that or its opposite; None if asking again may answer otherwise."""
+    """Return *node* as a condition, and whether it states that condition or its opposite; None if a second test may
+    answer otherwise.
+    """
     if node.end_byte - node.start_byte > MAX_CONDITION_BYTES:
         return None
     names = _stable_names(source, node)
@@ -126,7 +130,7 @@ def condition_of(source: bytes, node: Node) -> tuple[Condition, bool] | None:
 
 
 def _opposite(source: bytes, node: Node) -> tuple[str, str]:
-    """The operator of a comparison that says the opposite of another one, and that one."""
+    """Return the operator of a comparison, and the one that says the opposite."""
     if node.kind_id != _COMPARISON or node.named_child_count != 2:
         return "", ""
     left, right = node.named_children
@@ -139,7 +143,7 @@ def _text(source: bytes, node: Node) -> str:
 
 
 def _stable_names(source: bytes, node: Node) -> frozenset[str]:
-    """The names in an expression that has no effect; none for one that may."""
+    """Return the names in an expression that has no effect; none for one that may."""
     names: set[str] = set()
     stack = [node]
     while stack:
@@ -171,7 +175,7 @@ def _answers_the_same(name: str) -> bool:
 
 
 def iterated(source: bytes, node: Node) -> Node:
-    """What has as many elements as *node*: ``rows`` in ``enumerate(rows)`` and ``rows.items()``."""
+    """Return the node that has as many elements as *node*: ``rows`` in ``enumerate(rows)`` and ``rows.items()``."""
     while node.kind_id == CALL:
         function, arguments = child_of(node, "function"), child_of(node, "arguments")
         if function is None or arguments is None:
@@ -188,7 +192,7 @@ def iterated(source: bytes, node: Node) -> Node:
 
 
 def counts_at_least_once(source: bytes, node: Node) -> bool:
-    """Whether *node* is ``range`` of a positive number."""
+    """Return whether *node* is ``range`` of a positive number."""
     function, arguments = child_of(node, "function"), child_of(node, "arguments")
     if node.kind_id != CALL or function is None or arguments is None or text_of(source, function) != "range":
         return False

@@ -1,4 +1,4 @@
-"""What one file tells of calls that do not come back and of ``with`` statements that swallow exceptions."""
+"""The facts from one file on calls that do not come back and on ``with`` statements that swallow exceptions."""
 
 from __future__ import annotations
 
@@ -44,28 +44,28 @@ _LEAVING_OR_PAUSING = frozenset({_RETURN, kind_id("yield")})
 
 @dataclass(frozen=True, slots=True)
 class Exits:
-    """What a file says about calls and ``with`` statements in it."""
+    """The facts that a file tells about calls and ``with`` statements in it."""
 
     never_return: frozenset[str]
     """Callees, dotted as they are written in the file."""
     swallowing: frozenset[str]
     """Last parts of the names of context managers that may swallow an exception."""
     has_builtin_range: bool
-    """Whether ``range`` is what Python has by that name."""
+    """``range`` is Python's own function of that name."""
 
     def never_returns(self, source: bytes, call: Node) -> bool:
-        """Whether nothing comes after *call*."""
+        """Return whether *call* never returns."""
         function = child_of(call, "function")
         return function is not None and dotted_name(source, function)[0] in self.never_return
 
     def swallows(self, source: bytes, manager: Node) -> bool:
-        """Whether an exception may end at the ``with`` statement of *manager*."""
+        """Return whether the ``with`` statement of *manager* may swallow an exception."""
         function = child_of(manager, "function") if manager.kind_id == CALL else None
         return function is not None and dotted_name(source, function)[0].rpartition(".")[2] in self.swallowing
 
 
 def read_exits(source: bytes, root: Node) -> Exits:
-    """What the file's imports, functions and classes say."""
+    """Read the exits from the file's imports, functions and classes."""
     functions: dict[str, list[Node]] = {}
     classes: list[Node] = []
     parsers: set[str] = set()
@@ -102,7 +102,7 @@ def read_exits(source: bytes, root: Node) -> Exits:
 
 
 def _argument_parsers(source: bytes, assignment: Node) -> Iterator[str]:
-    """The name that *assignment* gives to an ``ArgumentParser``, whose ``error`` ends the program."""
+    """Yield the name that *assignment* gives to an ``ArgumentParser``, whose ``error`` ends the program."""
     left, right = child_of(assignment, "left"), child_of(assignment, "right")
     function = child_of(right, "function") if right is not None and right.kind_id == CALL else None
     if left is not None and function is not None:
@@ -125,7 +125,7 @@ def _imported_names(source: bytes, node: Node) -> Iterator[tuple[str, str]]:
 
 
 def _with_own_functions(source: bytes, functions: dict[str, list[Node]], known: set[str]) -> frozenset[str]:
-    """*known*, and the file's functions that end in a call of these or are said to."""
+    """Return *known*, and the functions of the file that always end in a call of one of these, or are annotated so."""
     while True:
         found = {
             name
@@ -160,7 +160,7 @@ def _is_abstract(source: bytes, function: Node) -> bool:
 
 
 def own_nodes(body: Node) -> Iterator[Node]:
-    """Every node of a function's or class's body that is not in another one's."""
+    """Yield every node of a function's or class's body that is not in another one's."""
     stack = [body]
     while stack:
         node = stack.pop()

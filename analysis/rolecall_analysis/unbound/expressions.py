@@ -41,7 +41,7 @@ _RAISING = frozenset(
 
 
 def evaluate(trail: Trail, node: Node) -> Steps:
-    """The names that an expression reads and binds."""
+    """Walk an expression and note the names that it reads and binds."""
     stack = [node]
     while stack:
         part = stack.pop()
@@ -181,7 +181,7 @@ def _value_only(trail: Trail, node: Node) -> Steps:
 
 
 def _lambda(trail: Trail, node: Node) -> Steps:
-    """The defaults; its body runs another time."""
+    """Walk the defaults of a lambda; its body runs later."""
     parameters = child_of(node, "parameters")
     for parameter in parameters.named_children if parameters is not None else ():
         value = child_of(parameter, "value")
@@ -190,7 +190,7 @@ def _lambda(trail: Trail, node: Node) -> Steps:
 
 
 def _late_generator(trail: Trail, node: Node) -> Steps:
-    """A generator that is kept runs another time, but for what it iterates over."""
+    """Walk what a generator iterates over; the rest of a generator that is kept runs later."""
     clauses = [child for child in node.named_children if child.kind_id == _FOR]
     iterable = child_of(clauses[0], "right") if clauses else None
     if iterable is not None:

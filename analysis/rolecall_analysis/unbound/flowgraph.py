@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 
 class Act(Enum):
-    """What an event does."""
+    """The effect of an event."""
 
     READ = auto()
     BIND = auto()
@@ -43,18 +43,18 @@ class Event:
     node: Node | None = None
     """Where a read stands."""
     is_probe: bool = False
-    """Whether the read stands where a ``NameError`` is caught: it asks whether there is a value."""
+    """The read stands where a ``NameError`` is caught: it asks whether there is a value."""
     in_annotation: bool = False
-    """Whether the read happens only before Python 3.14."""
+    """The read happens only before Python 3.14."""
     condition: Condition | None = None
     truth: bool | None = None
-    """Whether the condition holds, or the constant is true; None where that cannot be told."""
+    """The truth of the condition or of the constant; None where that cannot be told."""
     is_none: bool | None = None
-    """Whether the constant is None."""
+    """The constant is None."""
 
 
 @dataclass(slots=True)
-class Block:
+class BasicBlock:
     """Events that follow each other, then any of the blocks that come next."""
 
     events: list[Event] = field(default_factory=list[Event])
@@ -74,7 +74,7 @@ class FlowGraph:
     """The graph of the function or module around."""
     is_broken: bool = False
     """Some of its text could not be parsed."""
-    blocks: list[Block] = field(default_factory=list[Block])
+    blocks: list[BasicBlock] = field(default_factory=list[BasicBlock])
     bound: defaultdict[int, set[str]] = field(default_factory=lambda: defaultdict[int, set[str]](set))
     """The names that belong to the scope, under 0, and to each of its class bodies, under its class index."""
     exit: int = 0

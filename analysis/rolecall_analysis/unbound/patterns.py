@@ -16,7 +16,7 @@ _CLASS, _KEYWORD = kind_id("class_pattern"), kind_id("keyword_pattern")
 
 
 def match_statement(trail: Trail, node: Node, suite: Callable[[Trail, Node | None], Steps]) -> Steps:
-    """A ``match`` statement, whose cases are walked by *suite*."""
+    """Walk a ``match`` statement; its cases are walked by *suite*."""
     body, after = child_of(node, "body"), trail.block()
     for child in node.named_children:
         if child != body:
@@ -47,7 +47,7 @@ def match_statement(trail: Trail, node: Node, suite: Callable[[Trail, Node | Non
 
 
 def _matches_anything(pattern: Node) -> bool:
-    """Whether it is ``_`` or a bare name, perhaps in parentheses or with an ``as``."""
+    """Return whether it is ``_`` or a bare name, perhaps in parentheses or with an ``as``."""
     while pattern.kind_id in (_PATTERN, _AS):
         children = pattern.named_children
         if not children:

@@ -24,7 +24,7 @@ _WITH_ITEM = kind_id("with_item")
 
 
 def try_statement(trail: Trail, node: Node, suite: Suite) -> Steps:
-    """A ``try`` statement, whose parts are walked by *suite*."""
+    """Walk a ``try`` statement; its parts are walked by *suite*."""
     finals = [child for child in node.named_children if child.kind_id == _FINALLY]
     if not finals:
         yield _guarded(trail, node, suite)
@@ -37,7 +37,7 @@ def _block_of(clause: Node) -> Node | None:
 
 
 def _cleaned_up(trail: Trail, clean_up: Callable[[], Steps], body: Callable[[], Steps]) -> Steps:
-    """*body*, and *clean_up* on every way out of it, an interrupt before its first statement included."""
+    """Walk *body*, and *clean_up* on every way out of it, including an interrupt before its first statement."""
     outside = trail.handler
     after = trail.block()
     cleanup = Cleanup(clean_up)
@@ -62,7 +62,7 @@ def _cleaned_up(trail: Trail, clean_up: Callable[[], Steps], body: Callable[[], 
 
 
 def _guarded(trail: Trail, node: Node, suite: Suite) -> Steps:
-    """The ``try``, ``except`` and ``else`` parts."""
+    """Walk the ``try``, ``except`` and ``else`` parts."""
     clauses = node.named_children
     outside = trail.handler
     after, caught = trail.block(), trail.block()
@@ -126,7 +126,7 @@ def _unbind(trail: Trail, name: str) -> Steps:
 
 
 def with_statement(trail: Trail, node: Node, suite: Suite) -> Steps:
-    """A ``with`` statement, whose body is walked by *suite*."""
+    """Walk a ``with`` statement; its body is walked by *suite*."""
     outside = trail.handler
     after = trail.block()
     clause = node.named_children[0]

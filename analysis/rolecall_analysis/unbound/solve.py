@@ -1,4 +1,4 @@
-"""Which names may lack a value where they are read: definite assignment over a flow graph.
+"""The names that may lack a value where they are read: definite assignment over a flow graph.
 
 The state at a place is a row of bit sets over the names that are asked about: the names that may be unbound, those
 that may be bound, and for each condition that comes more than once, the names that may be unbound if it is true and
@@ -39,7 +39,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Solution:
-    """What is known of a graph once every path was followed."""
+    """The facts known of a graph once every path was followed."""
 
     reads: tuple[Read, ...]
     never_bound_at_end: frozenset[str]
@@ -50,17 +50,17 @@ class Solution:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of a graph."""
+class FlowQuestion:
+    """A question about a graph."""
 
     graph: FlowGraph
     names: frozenset[Key]
     """The names to judge."""
     resolve: Callable[[Event], Key | None]
-    """Which of the names a read is of."""
+    """Finds the name that a read is of."""
 
 
-def questions(graphs: Sequence[FlowGraph]) -> list[Question]:
+def questions(graphs: Sequence[FlowGraph]) -> list[FlowQuestion]:
     """For each graph of a file, the module's first, the names that can be judged by it alone."""
     elsewhere = _bound_elsewhere(graphs)
     module_names = graphs[0].bound[0] if graphs else set[str]()
@@ -68,7 +68,9 @@ def questions(graphs: Sequence[FlowGraph]) -> list[Question]:
 
 
 def late_reads(graphs: Sequence[FlowGraph], solutions: Mapping[int, Solution]) -> Iterator[tuple[FlowGraph, Event]]:
-    """What functions read of the module's names, whenever they run; *solutions* are by the identity of their graph."""
+    """Yield the reads in functions of the module's names, whenever they run; *solutions* are by the identity of their
+    graph.
+    """
     visible: dict[int, set[str]] = {}
     for graph in graphs:  # outer ones come first
         if graph.parent is None:
@@ -106,7 +108,7 @@ def _owns(outer: FlowGraph, name: str, inner: FlowGraph) -> bool:
     return name in inner.nonlocal_names and name in outer.bound[0] and name not in outer.nonlocal_names
 
 
-def _question(graph: FlowGraph, own_names: set[str], module_names: set[str]) -> Question:
+def _question(graph: FlowGraph, own_names: set[str], module_names: set[str]) -> FlowQuestion:
     is_module = graph.parent is None
     events = list(_reads(graph))
     fallbacks = _BUILTINS | _IN_CLASSES | module_names
@@ -119,11 +121,11 @@ def _question(graph: FlowGraph, own_names: set[str], module_names: set[str]) -> 
         return (0, event.name)
 
     names = frozenset(key for key in map(resolve, events) if key is not None)
-    return Question(graph, names | {(0, name) for name in own_names - _BUILTINS} if is_module else names, resolve)
+    return FlowQuestion(graph, names | {(0, name) for name in own_names - _BUILTINS} if is_module else names, resolve)
 
 
 class _Layout:
-    """Where the sets lie in the integer, and the steps that change them."""
+    """The places of the sets in the integer, and the steps that change them."""
 
     def __init__(self, names: Iterable[Key], conditions: Iterable[Condition]) -> None:
         self.bits = {key: 1 << number for number, key in enumerate(sorted(names))}
@@ -140,7 +142,7 @@ class _Layout:
         self.unbound_sets = self.every_set & ~(1 << self.width)
 
     def start(self) -> int:
-        """Every name is unbound, whatever the conditions."""
+        """Return the state in which every name is unbound, whatever the conditions."""
         return self.all * self.unbound_sets
 
     def offset(self, condition: int, truth: bool) -> int:
@@ -151,7 +153,7 @@ class _Layout:
         return lambda state: state & keep | bound
 
     def survive(self, bit: int) -> _Step:
-        """Who comes past a read of a name has a value for it."""
+        """Return the step for a read of a name: who comes past it has a value for the name."""
         keep = ~(bit * self.unbound_sets)
         return lambda state: state & keep
 
@@ -183,14 +185,14 @@ class _Layout:
         return step
 
     def become(self, condition: int, truth: bool) -> _Step:
-        """A condition has been made true, or false."""
+        """Return the step that makes a condition true, or false."""
         offset, other, everything = self.offset(condition, truth), self.offset(condition, not truth), self.all
         clear = ~((everything << offset) | (everything << other))
         return lambda state: state & clear | (state & everything) << offset
 
 
-def solve(question: Question) -> Solution:
-    """The reads of the question's names that may find no value."""
+def solve(question: FlowQuestion) -> Solution:
+    """Return the reads of the question's names that may find no value."""
     graph = question.graph
     layout = _Layout(question.names, _recurring(graph))
     programs = [[_steps(question, layout, event) for event in block.events] for block in graph.blocks]
@@ -219,7 +221,9 @@ def solve(question: Question) -> Solution:
 
 
 def _judged(verdicts: Sequence[tuple[Event, bool, bool]]) -> Read | None:
-    """What is to be told of a read, from each copy of it: may it find no value, and must it."""
+    """Return the verdict on a read, from each copy of it: may it find no value, and must it; ``None`` if there is
+    nothing to tell.
+    """
     event = verdicts[0][0]
     if event.node is None or not any(may_lack for _, may_lack, _ in verdicts):
         return None
@@ -227,7 +231,7 @@ def _judged(verdicts: Sequence[tuple[Event, bool, bool]]) -> Read | None:
 
 
 def _recurring(graph: FlowGraph) -> list[Condition]:
-    """The conditions that are met more than once, or that a constant decides."""
+    """Return the conditions that are met more than once, or that a constant decides."""
     seen: Counter[Condition] = Counter()
     constants: set[str] = set()
     for block in graph.blocks:
@@ -244,7 +248,7 @@ def _recurring(graph: FlowGraph) -> list[Condition]:
     return list(by_text.values())[:MAX_CONDITIONS]
 
 
-def _steps(question: Question, layout: _Layout, event: Event) -> list[_Step]:
+def _steps(question: FlowQuestion, layout: _Layout, event: Event) -> list[_Step]:
     match event.act:
         case Act.READ:
             key = question.resolve(event)
@@ -280,7 +284,7 @@ def _become(layout: _Layout, event: Event) -> list[_Step]:
 
 
 def _follow(graph: FlowGraph, layout: _Layout, programs: list[list[list[_Step]]]) -> dict[int, int]:
-    """The state at the beginning of each block that can be reached."""
+    """Return the state at the beginning of each block that can be reached."""
     states = {0: layout.start()}
     waiting = {0}
     while waiting:

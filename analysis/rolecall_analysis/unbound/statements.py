@@ -34,7 +34,7 @@ _WITH_ITEM = kind_id("with_item")
 
 
 def suite(trail: Trail, block: Node | None) -> Steps:
-    """The statements of *block*, one after the other."""
+    """Walk the statements of *block*, one after the other."""
     for statement in block.named_children if block is not None else ():
         if statement.kind_id != COMMENT:
             trail.begin_statement()
@@ -42,7 +42,7 @@ def suite(trail: Trail, block: Node | None) -> Steps:
 
 
 def function_body(trail: Trail, node: Node) -> Steps:
-    """A function from its parameters to its end."""
+    """Walk a function from its parameters to its end."""
     parameters = child_of(node, "parameters")
     for parameter in parameters.named_children if parameters is not None else ():
         target = child_of(parameter, "name") or (
@@ -108,7 +108,7 @@ def _for(trail: Trail, node: Node) -> Steps:
 
 
 def _loop(trail: Trail, node: Node, loop: Loop, otherwise: int) -> Steps:
-    """The body of a loop and its ``else``."""
+    """Walk the body of a loop and its ``else``."""
     trail.frames.append(loop)
     yield suite(trail, child_of(node, "body"))
     trail.goto(loop.again)
@@ -141,7 +141,7 @@ def _assignment(trail: Trail, node: Node) -> Steps:
 
 
 def annotated(trail: Trail, annotation: Node) -> Steps:
-    """The names in an annotation, where it is evaluated at once."""
+    """Walk the names in an annotation, if it is evaluated at once."""
     if trail.evaluates_annotations:
         trail.in_annotation = True
         yield evaluate(trail, annotation)
@@ -230,7 +230,7 @@ def _import(trail: Trail, node: Node) -> Steps:
 
 
 def _submodule(module: str) -> str:
-    """What ``from .price import total`` makes a name of its package: ``price``."""
+    """Return the name that ``from .price import total`` makes a name of its package: ``price``."""
     inner = module.removeprefix(".")
     return inner.partition(".")[0] if inner != module else ""
 

@@ -1,4 +1,4 @@
-"""What stands on the left of an assignment, after ``for`` and after ``as``."""
+"""The targets on the left of an assignment, after ``for`` and after ``as``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rolecall_analysis.unbound.trail import Steps, Trail
 
 
 def bind_target(trail: Trail, target: Node) -> Steps:
-    """What an assignment to *target* reads and binds."""
+    """Evaluate what an assignment to *target* reads, and bind what it binds."""
     names, rest = bound_names(target)
     for part in rest:
         trail.may_raise()

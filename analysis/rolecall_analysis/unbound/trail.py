@@ -9,7 +9,7 @@ from tree_sitter import Node
 
 from rolecall_analysis.names import text_of
 from rolecall_analysis.unbound.exits import Exits
-from rolecall_analysis.unbound.flowgraph import Act, Block, Condition, Event, FlowGraph
+from rolecall_analysis.unbound.flowgraph import Act, BasicBlock, Condition, Event, FlowGraph
 
 MAX_BLOCKS = 50_000
 """Each way out of a ``try`` runs its ``finally`` anew, so code with many inside each other would grow without end."""
@@ -27,7 +27,7 @@ class TooManyWays(Exception):
 
 @dataclass(slots=True)
 class Loop:
-    """Where ``break`` and ``continue`` lead."""
+    """The blocks to which ``break`` and ``continue`` lead."""
 
     after: int
     again: int
@@ -35,7 +35,7 @@ class Loop:
 
 @dataclass(slots=True)
 class Cleanup:
-    """What runs on the way out of a ``try``, however it is left."""
+    """The code that runs on the way out of a ``try``, however it is left."""
 
     walk: Callable[[], Steps]
     entries: dict[str, int] = field(default_factory=dict[str, int])
@@ -44,14 +44,14 @@ class Cleanup:
 
 @dataclass(slots=True)
 class Trail:
-    """Where the walk is, and what surrounds it there."""
+    """The place where the walk is, and what surrounds it there."""
 
     source: bytes
     exits: Exits
     graph: FlowGraph
     evaluates_annotations: bool
     is_package_body: bool = False
-    """Whether this is the code of an ``__init__``, in whose names submodules appear."""
+    """This is the code of an ``__init__``, in whose names submodules appear."""
     current: int = 0
     handler: int | None = None
     frames: list[Loop | Cleanup] = field(default_factory=list[Loop | Cleanup])
@@ -71,10 +71,10 @@ class Trail:
         return text_of(self.source, node)
 
     def block(self) -> int:
-        """A new block that nothing leads to yet."""
+        """Add a block to which nothing leads yet, and return its number."""
         if len(self.graph.blocks) >= MAX_BLOCKS:
             raise TooManyWays
-        self.graph.blocks.append(Block())
+        self.graph.blocks.append(BasicBlock())
         return len(self.graph.blocks) - 1
 
     def enter(self, block: int) -> None:
@@ -91,7 +91,7 @@ class Trail:
         self.graph.blocks[self.current].after.append(block)
 
     def leave(self) -> None:
-        """What follows is not reached from here."""
+        """Enter a new block: what follows is not reached from here."""
         self.enter(self.block())
 
     def goto(self, block: int) -> None:
@@ -132,7 +132,7 @@ class Trail:
         self.leave()
 
     def entry(self, cleanup: Cleanup, way: str) -> int:
-        """Where *cleanup* begins when it is entered by *way*."""
+        """Return the block in which *cleanup* begins when it is entered by *way*."""
         if way not in cleanup.entries:
             cleanup.entries[way] = self.block()
         return cleanup.entries[way]
@@ -189,7 +189,7 @@ class Trail:
         return self.classes[-1][0] if self.classes else 0
 
     def qualified(self, name: str) -> str:
-        """The qualified name of what is defined here as *name*."""
+        """Return the qualified name of what is defined here as *name*."""
         parts = [self.graph.scope, *(own for _, own in self.classes), name]
         return ".".join(part for part in parts if part)
 

@@ -1,4 +1,4 @@
-"""What can be typed after `rolecall`."""
+"""The commands and options that can be typed after `rolecall`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ exit codes:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line as argparse knows it."""
+    """Return the command line as argparse knows it."""
     top = argparse.ArgumentParser(
         prog="rolecall",
         description="A software team inside your editor, and here without one.",
@@ -75,7 +75,7 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _add(commands: _Commands, name: str, summary: str, *examples: str) -> argparse.ArgumentParser:
-    """A command that explains itself, with *examples* of what follows `rolecall`."""
+    """Add a command that explains itself, with *examples* of what follows `rolecall`."""
     shown = "\n".join(["examples:", *(f"  rolecall {example}" for example in examples)]) if examples else ""
     shown += _EXIT_CODES if name in _WRITING else ""
     description = f"{summary[0].upper()}{summary[1:]}."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from rolecall_server.cli.disk import changed_here
+from rolecall_server.cli.files.disk import changed_here
 from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c
 from rolecall_server.cli.screen import Screen, print_json_error, say, say_error
 from rolecall_server.errors import RolecallError
@@ -16,7 +16,7 @@ NOT_WRITTEN = 3
 def exit_code_of(
     command: Callable[[], int], *, as_json: bool, cancelled: str = "Cancelled; nothing was written."
 ) -> int:
-    """The exit code of *command*; an error is told where its reader looks, with what to do next."""
+    """Run *command* and return its exit code; report an error where its reader looks, with what to do next."""
     end_like_ctrl_c()
     messages = Screen(stderr=True)
     try:

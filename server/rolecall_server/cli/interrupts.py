@@ -11,22 +11,35 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Generator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
-"""What ends a command from outside; Windows has no SIGHUP."""
+"""The signals that end a command from outside; Windows has no SIGHUP."""
 _TIDYING_S = 4.0
-"""How long a command may clean up after it was asked to end; what it leaves then, the next command takes away."""
+"""The time to clean up after a command was asked to end; what it leaves then, the next command takes away."""
 _BACKSTOP_S = 4.8
 """When the system ends it, should it not even get to ending itself."""
 STOPPED = 130
 """The exit code of a command that was stopped."""
 
 _cancel: list[Callable[[], object]] = []
-"""How the work under way in an event loop is cancelled; empty where none is."""
+"""The function that cancels the work under way in an event loop; empty where none is."""
+_came: list[int] = []
+"""The signals that asked this process to end."""
+
+
+class _Threads(ThreadPoolExecutor):
+    """The threads beside an event loop. A command that was stopped does not wait for them: no thread can be cancelled,
+    and what one leaves half done is what a killed command leaves.
+    """
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End the threads that have nothing to do."""
+        super().shutdown(wait and not _came, cancel_futures=cancel_futures or bool(_came))
 
 
 def end_like_ctrl_c() -> None:
@@ -61,15 +74,20 @@ def _is_main_thread() -> bool:
 
 
 def run_until_interrupted(work: Coroutine[Any, Any, _T]) -> _T:
-    """The result of *work*, which a signal cancels.
+    """Run *work*, which a signal cancels, and return its result.
 
     Raises:
-        KeyboardInterrupt: a signal did.
+        KeyboardInterrupt: a signal came, perhaps too late to cancel the last of it.
     """
     try:
-        return asyncio.run(_cancelled_by_signals(work))
+        with asyncio.Runner() as runner:
+            runner.get_loop().set_default_executor(_Threads())
+            result = runner.run(_cancelled_by_signals(work))
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+    if _came:
+        raise KeyboardInterrupt
+    return result
 
 
 async def _cancelled_by_signals(work: Coroutine[Any, Any, _T]) -> _T:
@@ -134,11 +152,23 @@ def _signals_as_bytes() -> Generator[int, None, None]:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
+    _came.append(number)
     _end_in_any_case()
     if _cancel:
         _cancel[-1]()
     else:
         signal.default_int_handler(number, frame)
+
+
+def end_without_threads(code: int) -> None:
+    """End the process, where it was stopped and threads still work; Python would wait for them."""
+    others = [one for one in threading.enumerate() if one is not threading.main_thread() and not one.daemon]
+    if not (_came and others):
+        return
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(OSError, ValueError):
+            stream.flush()
+    os._exit(code)
 
 
 def _end_in_any_case() -> None:

@@ -11,18 +11,18 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, RenderableColumn, TimeElapsedColumn
 
 from rolecall_analysis import Index, Snapshot, Workers
-from rolecall_analysis.saved import saved_path
+from rolecall_analysis.indexing.saved_facts import saved_path
 from rolecall_server.cli.screen import Screen, shown
 from rolecall_server.errors import FileRefused
 from rolecall_server.store import cache_path
 
 PATIENCE_S = 1.0
-"""What is done sooner needs no bar."""
+"""A task that is done sooner needs no bar."""
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
-    """What a folder holds, and how its modules are imported."""
+class IndexedFolder:
+    """The code in a folder, and the root from which its modules are imported."""
 
     root: Path
     """The folder from which its modules are imported: for a package the one that holds it."""
@@ -31,7 +31,7 @@ class Code:
     snapshot: Snapshot
 
     def path_of(self, path: Path) -> str:
-        """*path*, which a person typed, as the graph names it.
+        """Return *path*, which a person typed, as the graph names it.
 
         Raises:
             FileRefused: it lies outside.
@@ -42,12 +42,12 @@ class Code:
             raise FileRefused(f"{path} is not in {self.root}.", "Name a file below the folder.") from None
 
     def shown(self, path: str) -> str:
-        """The graph's *path* as seen from the folder that was asked for."""
+        """Return the graph's *path* as seen from the folder that was asked for."""
         return path.removeprefix(f"{self.below}/") if self.below else path
 
 
-def read_code(folder: Path, messages: Screen) -> Code:
-    """The code in *folder*.
+def read_code(folder: Path, messages: Screen) -> IndexedFolder:
+    """Return the code in *folder*.
 
     Raises:
         FileRefused: it is no folder.
@@ -64,14 +64,14 @@ def read_code(folder: Path, messages: Screen) -> Code:
                 index.refresh([below])
             else:
                 index.scan(report)
-        return Code(root, below, index.snapshot())
+        return IndexedFolder(root, below, index.snapshot())
     finally:
         workers.close()
         index.close()
 
 
 def package_root(folder: Path) -> tuple[Path, str]:
-    """The folder from which the packages around *folder* are imported, and the way from there."""
+    """Return the folder from which the packages around *folder* are imported, and the path from there to *folder*."""
     root = folder
     while (root / "__init__.py").is_file() and root.parent != root:
         root = root.parent

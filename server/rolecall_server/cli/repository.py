@@ -1,4 +1,4 @@
-"""What a command begins with: the repository it is about, and what is known of it."""
+"""The first step of a command: to find its repository, and load what is known of it."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from functools import partial
 from pathlib import Path
 
 from rolecall_analysis import Index, Snapshot, Workers
-from rolecall_analysis.saved import saved_path
-from rolecall_server.cli.screen import Waiting
+from rolecall_analysis.indexing.saved_facts import saved_path
+from rolecall_server.cli.screen import Screen, Waiting, say_prose
 from rolecall_server.errors import FileRefused, NotFound
-from rolecall_server.review.shelf import Reviewed, load_all, load_proposal, load_undecided, refresh, take_over
+from rolecall_server.review.proposals.edit_journal import take_over
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_all, load_proposal, load_undecided, refresh
 from rolecall_server.store import Store, cache_path, open_store, store_path
-from rolecall_server.team.abandoned import mark_interrupted_runs
+from rolecall_server.team.engine.abandoned import mark_interrupted_runs
 from rolecall_server.workspace import Workspace, find_root, read_text_or_none
 
 
 def find_workspace(root: Path | None, near: Path | None = None) -> Workspace:
-    """The repository at *root*; where none is named, the project around *near* or the current folder.
+    """Return the repository at *root*; where none is named, the project around *near* or the current folder.
 
     Raises:
         FileRefused: *root* is no folder.
@@ -30,7 +31,7 @@ def find_workspace(root: Path | None, near: Path | None = None) -> Workspace:
 
 
 def open_repository(arguments: argparse.Namespace) -> tuple[Store, Workspace]:
-    """The store and the repository that a command is about; what killed processes left behind is seen first.
+    """Return the store and the repository that a command is about, after taking over what killed processes left behind.
 
     Raises:
         FileRefused: the root is no folder.
@@ -39,12 +40,13 @@ def open_repository(arguments: argparse.Namespace) -> tuple[Store, Workspace]:
     at: str = getattr(arguments, "at", None) or ""
     workspace = find_workspace(arguments.root, Path(at.rpartition(":")[0]) if at else None)
     store = open_user_store()
-    take_over(store, workspace.root, partial(read_text_or_none, workspace))
+    for sentence in take_over(store, workspace.root, partial(read_text_or_none, workspace)).told:
+        say_prose(Screen(stderr=True), sentence, "yellow")
     return store, workspace
 
 
 def open_user_store() -> Store:
-    """The user's store, in which runs whose process is gone are interrupted.
+    """Return the user's store, in which runs whose process is gone are interrupted.
 
     Raises:
         StoreUnavailable: it cannot be opened.
@@ -66,7 +68,7 @@ def open_until_the_end() -> Store:
 
 
 def proposal_here(store: Store, workspace: Workspace, proposal_id: str) -> Reviewed:
-    """A proposal for this repository, its hunks placed in the files as they are now.
+    """Return a proposal for this repository, its hunks placed in the files as they are now.
 
     Raises:
         NotFound: there is none of that id, or it is for another repository.
@@ -78,18 +80,18 @@ def proposal_here(store: Store, workspace: Workspace, proposal_id: str) -> Revie
 
 
 def proposals_here(store: Store, workspace: Workspace) -> tuple[Reviewed, ...]:
-    """The proposals for this repository with something left to decide, oldest first."""
+    """Return the proposals for this repository with something left to decide, oldest first."""
     read_text = partial(read_text_or_none, workspace)
     return tuple(refresh(store, reviewed, read_text) for reviewed in load_undecided(store, workspace.root))
 
 
 def refreshed(store: Store, workspace: Workspace, proposal_id: str) -> Reviewed:
-    """A proposal with its hunks placed in the files as they are now."""
+    """Return a proposal with its hunks placed in the files as they are now."""
     return refresh(store, load_proposal(store, proposal_id), partial(read_text_or_none, workspace))
 
 
 def proposals_of_run(store: Store, workspace: Workspace, run_id: str) -> tuple[Reviewed, ...]:
-    """The proposals of a run in this repository, the latest first.
+    """Return the proposals of a run in this repository, the latest first.
 
     Raises:
         NotFound: there is no such run here.

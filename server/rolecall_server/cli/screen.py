@@ -1,4 +1,4 @@
-"""What is shown in a terminal: proposals, coloured, hunk by hunk; errors; questions."""
+"""The output in a terminal: proposals, coloured, hunk by hunk; errors; questions."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from rich.text import Text
 from rolecall_analysis import is_test_path
 from rolecall_server.cli.interrupts import typed_with
 from rolecall_server.errors import NoModelConfigured, RolecallError
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.hidden import hidden_characters, is_code
-from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState
-from rolecall_server.review.protected import guarded_paths
-from rolecall_server.review.rendering import (
+from rolecall_server.review.checks.untested import untested_open
+from rolecall_server.review.guards.guarded_paths import guarded_paths
+from rolecall_server.review.guards.hidden_characters import hidden_characters, is_code
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind, HunkState
+from rolecall_server.review.proposals.proposal_store import EVIDENCE_JSON, PROPOSAL_JSON, Reviewed
+from rolecall_server.review.proposals.rendering import (
     describe_place,
     failures_at,
     file_header,
@@ -32,8 +34,6 @@ from rolecall_server.review.rendering import (
     render_tried,
     visible,
 )
-from rolecall_server.review.shelf import EVIDENCE_JSON, PROPOSAL_JSON, Reviewed
-from rolecall_server.review.untested import untested_open
 from rolecall_server.workspace import Workspace
 
 PIPE_COLUMNS = 200
@@ -127,7 +127,7 @@ def say_error(messages: Screen, error: RolecallError) -> None:
 
 
 def next_step(error: RolecallError) -> str:
-    """What to do about *error*, in words for somebody who has no editor open."""
+    """Return the next step after *error*, in words for somebody who has no editor open."""
     return _NAME_A_MODEL if isinstance(error, NoModelConfigured) else error.next_step
 
 
@@ -142,7 +142,7 @@ def print_json_error(error: RolecallError) -> None:
 
 
 def proposal_json(workspace: Workspace, reviewed: Reviewed) -> dict[str, Any]:
-    """A proposal as it stands now, for programs."""
+    """Return a proposal as it stands now, for programs."""
     states = reviewed.states
     return {
         "proposal": json.loads(PROPOSAL_JSON.dump_json(reviewed.proposal)),
@@ -223,14 +223,14 @@ def print_hunk(screen: Screen, reviewed: Reviewed, change: FileChange, hunk: Hun
     if place := describe_place(hunk):
         say_prose(screen, f"{hunk.id}: {place}", "dim")
     state, reason = reviewed.states[hunk.id], reviewed.reasons.get(hunk.id)
-    if state is not HunkState.PENDING:
+    if reason or state is not HunkState.PENDING:
         say_prose(screen, f"{hunk.id} is {state}{f': {reason}' if reason else '.'}", "yellow")
     for line in (hunk_header(change, hunk), *hunk_diff(change, hunk)):
         say(screen, line, _STYLES.get(line[:1], ""))
 
 
 def _warnings(change: FileChange, hunk: Hunk) -> list[str]:
-    """What the lines of *hunk* hide."""
+    """Return a warning for each hidden character in the lines that *hunk* adds."""
     if hunk.kind is not HunkKind.TEXT:
         return []
     removed = change.base_lines[hunk.start : hunk.end]
@@ -252,7 +252,8 @@ def _evidence_style(evidence: Evidence, line: str) -> str:
 
 
 def ask(screen: Screen, question: str, letters: str, explanation: str, at_end: str = "") -> str:
-    """The letter the developer answers with, one of *letters*; *at_end*, else the last, where the input ends.
+    """Ask *question* and return the letter of the answer, one of *letters*; where the input ends, *at_end* or else the
+    last letter.
 
     Whole words are understood as well; anything else is answered with *explanation*, and asked again.
     """
@@ -262,7 +263,7 @@ def ask(screen: Screen, question: str, letters: str, explanation: str, at_end: s
 def ask_with_words(
     screen: Screen, question: str, answers: Mapping[str, str], explanation: str, at_end: str
 ) -> tuple[str, str]:
-    """The letter the developer answers with, one of *answers*, and what was written after it.
+    """Ask *question* and return the letter of the answer, one of *answers*, and what was written after it.
 
     *answers* are letters with the words they stand for; *at_end* is the answer where the input ends.
     """

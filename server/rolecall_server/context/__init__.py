@@ -1,18 +1,20 @@
-"""What a model may see: items taken from the code graph, each with its reason, packed into a budget of tokens."""
+"""The context that a model may see: items taken from the code graph, each with its reason, packed into a budget of
+tokens.
+"""
 
-from rolecall_server.context.at_hand import AtHand, Complaint
-from rolecall_server.context.items import ContextItem, LeftOut, View
+from rolecall_server.context.at_hand import AtHand, EditorDiagnostic
+from rolecall_server.context.items import ContextItem, LeftOut, PackSource
 from rolecall_server.context.named import named_files
 from rolecall_server.context.pack import ContextPack, Focus, pack, pack_rules, render
 
 __all__ = [
     "AtHand",
-    "Complaint",
     "ContextItem",
     "ContextPack",
+    "EditorDiagnostic",
     "Focus",
     "LeftOut",
-    "View",
+    "PackSource",
     "named_files",
     "pack",
     "pack_rules",

@@ -1,4 +1,5 @@
-"""What the developer has at hand while they ask: uncommitted changes, open files, a selection, what tools complain of.
+"""The things that the developer has at hand while they ask: uncommitted changes, open files, a selection, complaints of
+tools.
 
 It changes from one minute to the next, so it stands after everything that does not.
 """
@@ -10,8 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rolecall_analysis import is_test
-from rolecall_analysis.retrieval.committed import committed_text
-from rolecall_server.context.items import ContextItem, View, lines_of, outline
+from rolecall_analysis.retrieval.history.committed import committed_text
+from rolecall_server.context.items import ContextItem, PackSource, lines_of, outline
 from rolecall_server.errors import FileRefused
 from rolecall_server.workspace import BOM, read_text_or_none, split_lines
 
@@ -21,8 +22,8 @@ _MAX_COMPLAINT_CHARACTERS = 300
 
 
 @dataclass(frozen=True)
-class Complaint:
-    """What a tool in the editor says of a line."""
+class EditorDiagnostic:
+    """A message of a tool in the editor about a line."""
 
     line: int
     """From 1."""
@@ -33,15 +34,16 @@ class Complaint:
 
 @dataclass(frozen=True)
 class AtHand:
-    """What the editor shows of the file in focus as the developer asks."""
+    """The selection and the complaints that the editor shows in the file in focus as the developer asks."""
 
     selection: tuple[int, int] | None = None
     """The first and the last line, from 1; ``None`` where nothing is selected."""
-    complaints: tuple[Complaint, ...] = ()
+    complaints: tuple[EditorDiagnostic, ...] = ()
 
 
-def at_hand(view: View, path: str, hand: AtHand, others: Sequence[str] = ()) -> Iterator[ContextItem]:
-    """What concerns the work on *path*: open files, uncommitted changes of it and of *others*, complaints, selection.
+def at_hand(view: PackSource, path: str, hand: AtHand, others: Sequence[str] = ()) -> Iterator[ContextItem]:
+    """Yield the items that concern the work on *path*: open files, uncommitted changes of it and of *others*,
+    complaints, selection.
 
     Without a path, there are only the open files and what was changed in them.
     """
@@ -56,8 +58,8 @@ def at_hand(view: View, path: str, hand: AtHand, others: Sequence[str] = ()) -> 
         yield from _selection(view, path, hand.selection)
 
 
-def _uncommitted(view: View, path: str) -> Iterator[ContextItem]:
-    """What was changed in *path* since the last commit, as a unified diff; nothing for a file that is new."""
+def _uncommitted(view: PackSource, path: str) -> Iterator[ContextItem]:
+    """Yield the changes of *path* since the last commit, as a unified diff; nothing for a file that is new."""
     before = committed_text(view.workspace.root, path)
     after = read_text_or_none(view.workspace, path)
     if before is None or after is None or "\ufffd" in before:
@@ -72,7 +74,7 @@ def _lines(text: str) -> list[str]:
     return [line.rstrip("\r\n") for line in split_lines(text)]
 
 
-def _complaints(view: View, path: str, complaints: Sequence[Complaint]) -> Iterator[ContextItem]:
+def _complaints(view: PackSource, path: str, complaints: Sequence[EditorDiagnostic]) -> Iterator[ContextItem]:
     lines = [
         f"line {one.line}: {' '.join(one.message.split())[:_MAX_COMPLAINT_CHARACTERS]}"
         + (f" ({one.source})" if one.source else "")
@@ -83,7 +85,7 @@ def _complaints(view: View, path: str, complaints: Sequence[Complaint]) -> Itera
         yield ContextItem(path, "what the editor's tools say of it", "notes", text, 1, view.count_tokens(text))
 
 
-def _selection(view: View, path: str, selection: tuple[int, int] | None) -> Iterator[ContextItem]:
+def _selection(view: PackSource, path: str, selection: tuple[int, int] | None) -> Iterator[ContextItem]:
     if selection is None:
         return
     try:

@@ -8,10 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from rolecall_server.text_work import look_at_the_clock
+
 MIN_CHARACTERS = 8
 """Shorter texts stand somewhere in any long output."""
 
-_HEX_RUN = re.compile(r"[0-9A-Fa-f]{16,}")
+_ZERO_FOR_OTHERS = dict.fromkeys(map(ord, "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVWXYZ"), "0")
+"""Puts a digit for each letter that is none, so that a whole text can be decoded at once."""
 _NUMBERS = re.compile(r"(?<!\d)\d{2,3}(?:[^\d]{1,4}\d{2,3}){7,4000}(?!\d)")
 _NUMBER = re.compile(r"\d+")
 _TURN = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
@@ -55,9 +58,10 @@ def _in_pieces(text: str, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield where one of *wanted* stands backwards, or with other characters in between."""
     squeezed = _Squeezed(text, r"([A-Za-z0-9])")
     for one in wanted:
+        look_at_the_clock()
         plain = re.sub(r"[^A-Za-z0-9]", "", one)
         for way in (plain, plain[::-1]) if len(plain) >= MIN_CHARACTERS else ():
-            places = (squeezed.place(at, at + len(way)) for at in _occurrences(squeezed.characters, way))
+            places = (squeezed.place(at, at + len(way)) for at in occurrences(squeezed.characters, way))
             # Words stand with other signs in between where nobody hides them: `DEBUG = true`.
             is_telling = way != plain or (len(_TURN.findall(one)) > 1 and not re.search(r"\s", one))
             yield from (place for place in places if is_telling or place[1] - place[0] >= _SCATTERED * len(one))
@@ -65,18 +69,17 @@ def _in_pieces(text: str, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _in_hex(text: str, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
     squeezed = _Squeezed(text, r"(?:0x|\\x|%)?([0-9A-Za-z])")
-    for run in _HEX_RUN.finditer(squeezed.characters):
-        for skipped in (0, 1):
-            begin = run.start() + skipped
-            digits = squeezed.characters[begin : run.end()]
-            decoded = bytes.fromhex(digits[: len(digits) // 2 * 2]).decode("latin-1")
-            for at, end in _both_ways(decoded, wanted):
-                yield squeezed.place(begin + 2 * at, begin + 2 * end)
+    digits = squeezed.characters.translate(_ZERO_FOR_OTHERS)
+    for skipped in (0, 1):
+        whole = (len(digits) - skipped) // 2 * 2
+        decoded = bytes.fromhex(digits[skipped : skipped + whole]).decode("latin-1")
+        for at, end in _both_ways(decoded, wanted):
+            yield squeezed.place(skipped + 2 * at, skipped + 2 * end)
 
 
 def _in_base64(text: str, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
     squeezed = _Squeezed(text, r"([A-Za-z0-9+/_-])")
-    characters = squeezed.characters.translate(_URL_SAFE)
+    characters = squeezed.characters.translate(_URL_SAFE) + "AAA"  # ends the last group of four, padded or not
     for skipped in range(4):
         whole = (len(characters) - skipped) // 4 * 4
         decoded = base64.b64decode(characters[skipped : skipped + whole]).decode("latin-1")
@@ -94,12 +97,14 @@ def _in_numbers(text: str, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _both_ways(decoded: str, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
     for one in wanted:
+        look_at_the_clock()
         raw = one.encode("utf-8", "replace").decode("latin-1")
         for way in (raw, raw[::-1]):
-            yield from ((at, at + len(way)) for at in _occurrences(decoded, way))
+            yield from ((at, at + len(way)) for at in occurrences(decoded, way))
 
 
-def _occurrences(text: str, wanted: str) -> Iterator[int]:
+def occurrences(text: str, wanted: str) -> Iterator[int]:
+    """Yield where *wanted* begins in *text*, without overlaps."""
     at = text.find(wanted)
     while at >= 0:
         yield at

@@ -1,4 +1,4 @@
-"""What a brief is most likely about, where the developer named no file."""
+"""The files and functions that a brief is most likely about, where the developer named no file."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rolecall_analysis import find_definition
 from rolecall_analysis.retrieval import Corpus, Query, Ranked, rank
-from rolecall_server.context.items import ContextItem, LeftOut, View, body, check_shown, outline, whole_file
+from rolecall_server.context.items import ContextItem, LeftOut, PackSource, body, check_shown, outline, whole_file
 from rolecall_server.errors import FileRefused
 
 _MAX_WHOLE_FILES = 4
@@ -18,8 +18,8 @@ _SHARE_OF_TEXT = 0.8
 """Of the room, for files and functions; what is left names the files that may be meant as well."""
 
 
-def found(view: View, brief: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
-    """The files and functions *brief* is most likely about, the likeliest first, then what other files define.
+def found(view: PackSource, brief: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
+    """Yield the files and functions *brief* is most likely about, the likeliest first, then what other files define.
 
     A short file among the best is shown whole; of longer ones the functions that the brief is about. Tests are
     left out.
@@ -55,7 +55,7 @@ def found(view: View, brief: str, room_tokens: int) -> Iterator[ContextItem | Le
             yield from outline(view, path, "an outline")
 
 
-def _file(view: View, ranked: Ranked) -> ContextItem | LeftOut:
+def _file(view: PackSource, ranked: Ranked) -> ContextItem | LeftOut:
     try:
         check_shown(view, ranked.path)
         return whole_file(view, ranked.path, _why(ranked))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Literal
 
-from rolecall_analysis.retrieval.committed import committed_text
-from rolecall_server.context.items import ContextItem, LeftOut, View
+from rolecall_analysis.retrieval.history.committed import committed_text
+from rolecall_server.context.items import ContextItem, LeftOut, PackSource
 from rolecall_server.workspace import BOM, read_text_or_none
 
 RULE_FILES = (".rolecall/rules.md", "AGENTS.md", "CLAUDE.md")
@@ -15,7 +15,7 @@ RULES_OF_ROLES = ".rolecall/rules"
 """The folder with rules for one role each, such as ``engineer.md``."""
 
 Consent = Literal["committed", "always", "off"]
-"""Which rules count: those that stand in the last commit as they are now, all, or none."""
+"""The rules that count: those that stand in the last commit as they are now, all, or none."""
 
 _SHARE = 0.2
 """Of the room; rules that take more say little about any one task."""
@@ -25,14 +25,14 @@ _REASON_OF_ROLE = "rules for this role, accepted by the developer"
 
 
 def rules_path(role: str) -> str:
-    """Where the rules for *role* alone stand: ``.rolecall/rules/engineer.md``."""
+    """Return the path of the file with the rules for *role* alone: ``.rolecall/rules/engineer.md``."""
     return f"{RULES_OF_ROLES}/{role}.md"
 
 
 def house_rules(
-    view: View, consent: Consent, room_tokens: int, role: str = "", accepted: str = ""
+    view: PackSource, consent: Consent, room_tokens: int, role: str = "", accepted: str = ""
 ) -> Iterator[ContextItem | LeftOut]:
-    """The rules of the repository that count for *role*, each file whole or not at all.
+    """Yield the rules of the repository that count for *role*, each file whole or not at all.
 
     A file that lies there uncommitted may have come with anything, a download or a proposal: it does not count. The
     rules of the role itself do where they are *accepted*, word for word: the developer read them first.
@@ -56,7 +56,7 @@ def house_rules(
             yield ContextItem(path, reason, "file", text, 1, tokens)
 
 
-def _is_committed(view: View, path: str, text: str) -> bool:
+def _is_committed(view: PackSource, path: str, text: str) -> bool:
     committed = committed_text(view.workspace.root, path)
     return committed is not None and _plain(committed) == _plain(text)
 

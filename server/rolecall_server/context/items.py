@@ -37,7 +37,7 @@ class ContextItem:
 
 @dataclass(frozen=True)
 class LeftOut:
-    """What a model is not shown, though it would be of use."""
+    """An item that a model is not shown, though it would be of use."""
 
     path: str
     reason: str
@@ -51,8 +51,8 @@ class LeftOut:
 
 
 @dataclass(frozen=True)
-class View:
-    """What the pack is taken from."""
+class PackSource:
+    """The sources from which the pack is taken."""
 
     workspace: Workspace
     snapshot: Snapshot
@@ -61,7 +61,7 @@ class View:
     """The words of the files, where somebody keeps them; made anew otherwise."""
 
 
-def check_shown(view: View, path: str) -> None:
+def check_shown(view: PackSource, path: str) -> None:
     """Nothing, if a model may be shown *path*.
 
     Raises:
@@ -71,8 +71,8 @@ def check_shown(view: View, path: str) -> None:
         raise FileRefused(private, "Choose a file that models may see.")
 
 
-def whole_file(view: View, path: str, reason: str) -> ContextItem:
-    """All of *path*.
+def whole_file(view: PackSource, path: str, reason: str) -> ContextItem:
+    """Return all of *path*.
 
     Raises:
         FileRefused: it cannot be read.
@@ -81,7 +81,7 @@ def whole_file(view: View, path: str, reason: str) -> ContextItem:
     return ContextItem(path, reason, "file", text, 1, view.count_tokens(text))
 
 
-def beginning(view: View, path: str, reason: str, budget_tokens: int) -> ContextItem:
+def beginning(view: PackSource, path: str, reason: str, budget_tokens: int) -> ContextItem:
     """As many lines from the top of *path* as fit.
 
     Raises:
@@ -96,8 +96,8 @@ def beginning(view: View, path: str, reason: str, budget_tokens: int) -> Context
     return ContextItem(path, said, "file" if kept == len(lines) else "body", "".join(lines[:kept]), 1, tokens)
 
 
-def body(view: View, definition: Definition, reason: str) -> ContextItem:
-    """The lines of *definition*.
+def body(view: PackSource, definition: Definition, reason: str) -> ContextItem:
+    """Return the lines of *definition*.
 
     Raises:
         FileRefused: its file cannot be read.
@@ -105,8 +105,8 @@ def body(view: View, definition: Definition, reason: str) -> ContextItem:
     return lines_of(view, definition.path, definition.span.start.line, definition.span.end.line, reason)
 
 
-def lines_of(view: View, path: str, first: int, last: int, reason: str) -> ContextItem:
-    """The lines from *first* to *last*, both from 0, as far as *path* has them.
+def lines_of(view: PackSource, path: str, first: int, last: int, reason: str) -> ContextItem:
+    """Return the lines from *first* to *last*, both from 0, as far as *path* has them.
 
     Raises:
         FileRefused: it cannot be read.
@@ -116,16 +116,16 @@ def lines_of(view: View, path: str, first: int, last: int, reason: str) -> Conte
     return ContextItem(path, reason, "body", text, start + 1, view.count_tokens(text))
 
 
-def lines_around(view: View, path: str, line: int, n_lines: int, reason: str) -> Iterator[ContextItem]:
-    """*n_lines* on either side of *line*, which is from 0; nothing where *path* cannot be read."""
+def lines_around(view: PackSource, path: str, line: int, n_lines: int, reason: str) -> Iterator[ContextItem]:
+    """Yield *n_lines* on either side of *line*, which is from 0; nothing where *path* cannot be read."""
     try:
         yield lines_of(view, path, line - n_lines, line + n_lines, reason)
     except FileRefused:
         return
 
 
-def outline(view: View, path: str, reason: str) -> Iterator[ContextItem]:
-    """The signatures of everything *path* defines; nothing where that is nothing."""
+def outline(view: PackSource, path: str, reason: str) -> Iterator[ContextItem]:
+    """Yield the signatures of everything that *path* defines; yield nothing where it defines nothing."""
     lines = [
         "    " * definition.qualified_name.count(".") + definition.signature
         for definition in definitions_in(view.snapshot, path)
@@ -136,8 +136,8 @@ def outline(view: View, path: str, reason: str) -> Iterator[ContextItem]:
         yield ContextItem(path, reason, "signature", text, 1, view.count_tokens(text))
 
 
-def signatures(view: View, definition: Definition) -> Iterator[str]:
-    """The signature of *definition* and the first line of its docstring; of a class, those of its methods too."""
+def signatures(view: PackSource, definition: Definition) -> Iterator[str]:
+    """Yield the signature of *definition* and the first line of its docstring; of a class, those of its methods too."""
     indent = "    " * definition.qualified_name.count(".")
     yield indent + definition.signature
     if definition.docstring:

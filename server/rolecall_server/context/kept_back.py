@@ -1,4 +1,4 @@
-"""What code that runs for a model does not see of the workspace: private files are gone, secrets wear masks.
+"""The parts of the workspace that code that runs for a model does not see: private files are gone, secrets have masks.
 
 A mask has the length and the kinds of characters of the secret it stands for, so that a file with one is read and
 imported as before. A model never sees masks either: in what it is shown they are covered as the secret itself is.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 import re
+import stat
 import string
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -27,14 +28,14 @@ _KEPT_IN_A_MASK = re.compile(
     r"-----[A-Z ]{1,60}-----|\\.|[^A-Za-z0-9]|^(?:A[KS]IA|AIza|eyJ|[srp]k[-_](?:(?:live|test|ant|proj)[-_])?|gh[pousr]_"
     r"|github_pat_|glpat-|xox[a-z]-|npm_|hf_|SG\.)"
 )
-"""What programs know a secret's kind by, and what is no letter and no digit."""
+"""The marks by which programs know a secret's kind, and characters that are no letter and no digit."""
 _MOST_WATCHED = 500
 _MOST_NAMED = 3
 
 
 @dataclass(frozen=True)
 class KeptBack:
-    """What of one workspace is kept from code that runs for a model."""
+    """The files and secrets of one workspace that are kept from code that runs for a model."""
 
     gone: tuple[str, ...] = ()
     """Files and folders that are not there for it."""
@@ -43,7 +44,9 @@ class KeptBack:
     masks: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
     """By secret."""
     watched: tuple[str, ...] = field(default=(), repr=False)
-    """What must not reach a model, however it is encoded."""
+    """The values that must not reach a model, however they are encoded."""
+    fixtures: tuple[str, ...] = field(default=(), repr=False)
+    """Secrets that stand among tests: there for code that runs, and covered in what it tells."""
 
     def mask(self, text: str) -> str:
         """Return *text* with masks for the secrets."""
@@ -53,7 +56,8 @@ class KeptBack:
 
     def covers(self) -> Covers:
         """Return covers for a conversation about what such code prints."""
-        return Covers(unmasked={mask: secret for secret, mask in self.masks.items()}, watched=self.watched)
+        unmasked = {mask: secret for secret, mask in self.masks.items()}
+        return Covers(unmasked=unmasked, watched=self.watched, fixtures=self.fixtures)
 
     @property
     def private(self) -> list[str]:
@@ -62,7 +66,9 @@ class KeptBack:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What evidence says of tests that ran so; nothing where they lacked nothing but the history."""
+        """Return a note for the evidence of tests that ran without files or with masks; empty if they lacked nothing
+        but the history.
+        """
         without = [f"without {_named(self.private)}"] if self.private else []
         masked = [f"with masks for the secrets in {_named([*self.texts])}"] if self.texts else []
         if not without and not masked:
@@ -73,18 +79,21 @@ class KeptBack:
 def find_kept_back(workspace: Workspace) -> KeptBack:
     """Return what of *workspace* code that runs for a model may not see.
 
-    What stands among tests is for tests: no secret there is masked, and no ``.env`` is gone. Tools' folders and
-    environments are not looked at.
+    What stands among tests is for tests: no secret there is masked, and no ``.env`` is gone, but what
+    ``.aiignore`` names. Tools' folders and environments are not looked at.
     """
     gone, kept = _sort(workspace)
-    found = {path: secrets for path in kept if not _is_among_tests(path) and (secrets := _secrets_in(workspace, path))}
+    all_found = {path: secrets for path in kept if (secrets := _secrets_in(workspace, path))}
+    found = {path: secrets for path, secrets in all_found.items() if not _is_among_tests(path)}
+    for_tests = {secret for path, (_, each) in all_found.items() if path not in found for secret in each}
     # The longest first, for one may be a part of another.
     secrets = sorted({secret for _, each in found.values() for secret in each}, key=lambda one: (-len(one), one))
     masks = {secret: mask_of(secret, number) for number, secret in enumerate(secrets)}
     known = KeptBack(masks=masks)
     texts = {path: known.mask(text) for path, (text, _) in found.items()}
     hidden = dict.fromkeys(piece for path in gone for piece in _pieces_in(workspace, path))
-    return KeptBack(tuple(sorted(gone)), texts, masks, tuple([*secrets, *hidden][:_MOST_WATCHED]))
+    fixtures = sorted(one for one in for_tests - {*secrets} if len(one) >= MIN_CHARACTERS)[:_MOST_WATCHED]
+    return KeptBack(tuple(sorted(gone)), texts, masks, tuple([*secrets, *hidden][:_MOST_WATCHED]), tuple(fixtures))
 
 
 def mask_of(secret: str, number: int) -> str:
@@ -116,7 +125,7 @@ def _sort(workspace: Workspace) -> tuple[list[str], list[str]]:
         return by_rule(path) if _is_among_tests(path) else by_name(path)
 
     gone: list[str] = []
-    kept: list[str] = []
+    kept: dict[str, None] = {}
     for folder, folders, names in os.walk(workspace.root):
         below = os.path.relpath(folder, workspace.root).replace(os.sep, "/")
         start = "" if below == "." else f"{below}/"
@@ -129,16 +138,19 @@ def _sort(workspace: Workspace) -> tuple[list[str], list[str]]:
         gone += [f"{start}{name}" for name in private]
         folders[:] = [name for name in inside if name not in private]
         for path in (f"{start}{name}" for name in names if name not in VERSION_CONTROL):
-            (gone if why_private(path) else kept).append(path)
-    unsaved = [path for path in workspace.buffers if path not in kept]
-    return gone, [*kept, *(path for path in unsaved if not why_private(path))]
+            if why_private(path):
+                gone.append(path)
+            else:
+                kept[path] = None
+    unsaved = (path for path in workspace.buffers if path not in kept and not why_private(path))
+    return gone, [*kept, *unsaved]
 
 
 def _is_among_tests(path: str) -> bool:
     return is_test_path(path) or not _TEST_FOLDERS.isdisjoint(path.lower().split("/")[:-1])
 
 
-_known: dict[Path, tuple[tuple[int, int], tuple[str, ...]]] = {}
+_known: dict[str, tuple[tuple[int, int], tuple[str, ...]]] = {}
 """The secrets of each file by its size and time."""
 
 
@@ -146,14 +158,17 @@ def _secrets_in(workspace: Workspace, path: str) -> tuple[str, tuple[str, ...]] 
     """Return the text of *path* and the secrets in it; ``None`` where there are none."""
     if (buffer := workspace.buffers.get(path)) is not None:
         return _with_secrets(buffer, _values(buffer))
-    location = workspace.root / path
+    location = os.path.join(workspace.root, path)  # noqa: PTH118 - to make a `Path` takes as long as to read a file
     try:
-        status = location.lstat()
+        status = os.lstat(location)
         stamp = (status.st_size, status.st_mtime_ns)
         known = _known.get(location)
-        if status.st_size > MAX_FILE_BYTES or (known is not None and known == (stamp, ())) or location.is_symlink():
+        if not 0 < status.st_size <= MAX_FILE_BYTES or known == (stamp, ()):
             return None
-        text = decode(path, location.read_bytes()).text
+        if not stat.S_ISREG(status.st_mode):  # a link, or a pipe, which keeps a reader for ever
+            return None
+        with open(location, "rb") as stream:  # noqa: PTH123
+            text = decode(path, stream.read()).text
     except (OSError, FileRefused):
         return None
     values = known[1] if known is not None and known[0] == stamp else _values(text)

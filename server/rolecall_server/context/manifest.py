@@ -1,4 +1,6 @@
-"""What was sent: every item a role was shown, why, and how many tokens it took; what was left out, and why."""
+"""A record of what was sent: every item that a role was shown, why, and how many tokens it took; what was left out, and
+why.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from rolecall_server.workspace import sha256
 
 
 @dataclass(frozen=True)
-class Entry:
+class ManifestEntry:
     """One item, without its text."""
 
     path: str
@@ -28,11 +30,11 @@ class Entry:
 
 @dataclass(frozen=True)
 class Manifest:
-    """What one conversation began with."""
+    """The items with which one conversation began, and those that were left out."""
 
     role: str
     budget_tokens: int
-    shown: tuple[Entry, ...]
+    shown: tuple[ManifestEntry, ...]
     left_out: tuple[LeftOut, ...]
 
 
@@ -41,17 +43,17 @@ MANIFEST_JSON = TypeAdapter(Manifest)
 
 
 def manifest_of(role: str, pack: ContextPack) -> Manifest:
-    """What *pack* shows to *role*, and what it leaves out."""
+    """Return the manifest of what *pack* shows to *role*, and what it leaves out."""
     return Manifest(role, pack.budget_tokens, tuple(map(_entry, pack.items)), pack.left_out)
 
 
 def read_manifest(body: str) -> Manifest:
-    """A stored manifest; one that an earlier Rolecall stored did not say why something was left out."""
+    """Return a stored manifest; one that an earlier Rolecall stored did not say why something was left out."""
     return MANIFEST_JSON.validate_json(body)
 
 
 def render_manifest(manifest: Manifest) -> list[str]:
-    """The manifest as lines of Markdown: a table of what was shown, and one of what was not."""
+    """Return the manifest as lines of Markdown: a table of what was shown, and one of what was not."""
     tokens = sum(entry.tokens for entry in manifest.shown)
     lines = [f"Of the repository, about {tokens:,} of {manifest.budget_tokens:,} tokens:", ""]
     if manifest.shown:
@@ -72,11 +74,11 @@ def render_manifest(manifest: Manifest) -> list[str]:
     return lines
 
 
-def _place(one: Entry | LeftOut) -> str:
-    """The path, with the line where a piece begins; a bar in a name must not end the cell."""
+def _place(one: ManifestEntry | LeftOut) -> str:
+    """Return the path, with the line where a piece begins; a bar in a name must not end the cell."""
     line = f":{one.first_line}" if one.zoom in ("body", "signature") else ""
     return f"{one.path}{line}".replace("|", "\\|")
 
 
-def _entry(item: ContextItem) -> Entry:
-    return Entry(item.path, item.reason, item.zoom, item.first_line, item.tokens, sha256(item.text))
+def _entry(item: ContextItem) -> ManifestEntry:
+    return ManifestEntry(item.path, item.reason, item.zoom, item.first_line, item.tokens, sha256(item.text))

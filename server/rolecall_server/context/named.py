@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
-from rolecall_server.context.items import ContextItem, LeftOut, View, check_shown, lines_of, whole_file
+from rolecall_server.context.items import ContextItem, LeftOut, PackSource, check_shown, lines_of, whole_file
 from rolecall_server.errors import FileRefused
 from rolecall_server.workspace import Workspace, file_exists, split_lines
 
@@ -23,16 +23,31 @@ _REASON = "the brief names it"
 
 
 def named_files(workspace: Workspace, brief: str) -> tuple[str, ...]:
-    """The files of the repository that *brief* names, by their path or, of prose at the root, by their title.
+    """Return the files of the repository that *brief* names by their path or, for prose at the root, by their title.
 
     ``docs/index.rst`` and ``README.md`` are paths; "the changelog" is the title of ``CHANGELOG.rst``.
+
+    Raises:
+        FileRefused: the workspace is no folder that can be read.
     """
     words = [word.rstrip(".-") for word in _PATH.findall(brief)]
-    titles = {path.name: path.stem.lower() for path in sorted(workspace.root.iterdir()) if path.suffix in _PROSE}
+    titles = {path.name: path.stem.lower() for path in _files_at(workspace.root) if path.suffix in _PROSE}
     spoken = {word.lower() for word in words}
     by_path = [word for word in words if PurePosixPath(word).suffix and _is_there(workspace, word)]
     by_title = [name for name, title in titles.items() if title in spoken and _is_there(workspace, name)]
     return tuple(dict.fromkeys((*by_path, *by_title)))
+
+
+def _files_at(root: Path) -> list[Path]:
+    """Return what lies in the folder *root*, in order.
+
+    Raises:
+        FileRefused: it is no folder, or cannot be read.
+    """
+    try:
+        return sorted(root.iterdir())
+    except OSError as error:
+        raise FileRefused(f"{root} cannot be read: {error.strerror}.", "Open a folder that is there.") from error
 
 
 def _is_there(workspace: Workspace, path: str) -> bool:
@@ -42,8 +57,9 @@ def _is_there(workspace: Workspace, path: str) -> bool:
         return False
 
 
-def named_passages(view: View, path: str, brief: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
-    """*path* if it takes no more than its share of the room; else its first lines and those about what *brief* quotes.
+def named_passages(view: PackSource, path: str, brief: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
+    """Yield all of *path* if it takes no more than its share of the room; else its first lines and those about what
+    *brief* quotes.
 
     What is mentioned on the fewest lines comes first: a name on every page says little about any of them.
     """
@@ -62,8 +78,8 @@ def named_passages(view: View, path: str, brief: str, room_tokens: int) -> Itera
         yield lines_of(view, path, first, last, f"{_REASON}: lines {first + 1} to {last + 1} of {len(lines)}")
 
 
-def _chosen(view: View, lines: Sequence[str], brief: str, budget: int) -> set[int]:
-    """The numbers of the lines to show, from 0."""
+def _chosen(view: PackSource, lines: Sequence[str], brief: str, budget: int) -> set[int]:
+    """Return the numbers of the lines to show, from 0."""
     chosen: set[int] = set()
     left = budget
     for number, line in enumerate(lines):
@@ -83,14 +99,16 @@ def _chosen(view: View, lines: Sequence[str], brief: str, budget: int) -> set[in
 
 
 def _mentions(lines: Sequence[str], brief: str) -> list[list[int]]:
-    """The lines that have each name that *brief* quotes, for the rarest name first."""
+    """Return, for each name that *brief* quotes, the numbers of the lines that have it; those of the rarest
+    name first.
+    """
     names = dict.fromkeys(name for quoted in _QUOTED.findall(brief) for name in _NAME.findall(quoted))
     places = ([n for n, line in enumerate(lines) if re.search(rf"\b{name}\b", line)] for name in names)
     return sorted(filter(None, places), key=len)
 
 
 def _merged(numbers: set[int]) -> Iterator[tuple[int, int]]:
-    """The first and last of each unbroken run of *numbers*."""
+    """Yield the first and last of each unbroken run of *numbers*."""
     firsts = sorted(number for number in numbers if number - 1 not in numbers)
     lasts = sorted(number for number in numbers if number + 1 not in numbers)
     yield from zip(firsts, lasts, strict=True)

@@ -26,7 +26,7 @@ from rolecall_server.context.items import (
     NO_ROOM,
     ContextItem,
     LeftOut,
-    View,
+    PackSource,
     beginning,
     body,
     check_shown,
@@ -53,14 +53,14 @@ _SHARE_AT_HAND = 0.15
 
 @dataclass(frozen=True)
 class Focus:
-    """What a role is to work on."""
+    """The subject of a role's work: a file, a symbol in it, and the brief."""
 
     path: str
     """Empty where the developer named no file: then those are shown that the brief is most likely about."""
     symbol: str = ""
     """A dotted name within the file; empty for all of it."""
     label: str = "the file to work on"
-    """What the file is told to be."""
+    """The name under which the file is shown."""
     test_path: str = ""
     """The test file that is to be extended, where there is one."""
     style_path: str = ""
@@ -68,7 +68,7 @@ class Focus:
     brief: str = ""
     hand: AtHand = field(default_factory=AtHand)
     rules: Consent = "off"
-    """Whether the repository's own rules are shown."""
+    """The repository's own rules are shown."""
     role: str = ""
     """Who works, such as ``engineer``: rules for that role count too."""
     accepted_rules: str = ""
@@ -93,8 +93,8 @@ class ContextPack:
         return sum(item.tokens for item in self.items)
 
 
-def pack(view: View, focus: Focus, budget_tokens: int) -> ContextPack:
-    """What a role needs to see to work on *focus*, in at most *budget_tokens*.
+def pack(view: PackSource, focus: Focus, budget_tokens: int) -> ContextPack:
+    """Return the items that a role needs to see to work on *focus*, in at most *budget_tokens*.
 
     It takes seconds on a large repository where the focus names no file, unless *view* brings a corpus that was used
     before: every file is read, and what git remembers.
@@ -114,13 +114,13 @@ def pack(view: View, focus: Focus, budget_tokens: int) -> ContextPack:
     return ContextPack(tuple(choice.items), tuple(choice.left_out), budget_tokens)
 
 
-def pack_rules(view: View, focus: Focus, budget_tokens: int) -> ContextPack:
-    """The rules alone, for a role that works from documents."""
+def pack_rules(view: PackSource, focus: Focus, budget_tokens: int) -> ContextPack:
+    """Return the rules alone, for a role that works from documents."""
     choice = _with_rules(view, focus, budget_tokens)
     return ContextPack(tuple(choice.items), tuple(choice.left_out), budget_tokens)
 
 
-def _with_rules(view: View, focus: Focus, room_tokens: int) -> _Choice:
+def _with_rules(view: PackSource, focus: Focus, room_tokens: int) -> _Choice:
     choice = _Choice(view, room_tokens)
     for rule in house_rules(view, focus.rules, room_tokens, focus.role, focus.accepted_rules):
         if rule.path != focus.path:
@@ -129,9 +129,9 @@ def _with_rules(view: View, focus: Focus, room_tokens: int) -> _Choice:
 
 
 class _Choice:
-    """What is taken while it fits, and what is not, with the reason."""
+    """The items that are taken while they fit, and those that are not, with the reason."""
 
-    def __init__(self, view: View, room_tokens: int) -> None:
+    def __init__(self, view: PackSource, room_tokens: int) -> None:
         self.items: list[ContextItem] = []
         self.left_out: list[LeftOut] = []
         self._view, self._left = view, room_tokens
@@ -159,7 +159,7 @@ class _Choice:
 
 
 def _shows(shown: ContextItem, other: ContextItem) -> bool:
-    """Whether who sees *shown* has seen all of *other*."""
+    """Return whether a reader of *shown* has seen all of *other*."""
     if shown.path != other.path or {shown.zoom, other.zoom} & {"diff", "notes"}:
         return shown == other
     if shown.zoom == "body" and other.zoom == "body":
@@ -168,7 +168,7 @@ def _shows(shown: ContextItem, other: ContextItem) -> bool:
 
 
 def render(context: ContextPack) -> str:
-    """The pack as text for a model: each item under a heading with its path and reason, fenced."""
+    """Return the pack as text for a model: each item under a heading with its path and reason, fenced."""
     parts: list[str] = []
     for item in context.items:
         where = f", from line {item.first_line}" if item.zoom in ("body", "signature") else ""
@@ -178,14 +178,14 @@ def render(context: ContextPack) -> str:
 
 
 def _fence(text: str) -> str:
-    """A fence that no line of *text* ends."""
+    """Return a fence that no line of *text* ends."""
     fence = "```"
     while fence in text:
         fence += "`"
     return fence
 
 
-def _focus_items(view: View, focus: Focus, budget_tokens: int) -> Iterator[ContextItem]:
+def _focus_items(view: PackSource, focus: Focus, budget_tokens: int) -> Iterator[ContextItem]:
     if not focus.path:
         return
     whole = whole_file(view, focus.path, focus.label)
@@ -211,7 +211,7 @@ def _focus_items(view: View, focus: Focus, budget_tokens: int) -> Iterator[Conte
             yield rest
 
 
-def _surroundings(view: View, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
+def _surroundings(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
     for path, reason in focus.also.items():
         if read_text_or_none(view.workspace, path):
             yield beginning(view, path, reason, int(room_tokens * _SHARE_OF_ALSO))
@@ -231,16 +231,16 @@ def _surroundings(view: View, focus: Focus, room_tokens: int) -> Iterator[Contex
             yield item
 
 
-def _tests_to_follow(view: View, focus: Focus, budget_tokens: int) -> Iterator[ContextItem]:
-    """The test file to extend, else the one to imitate."""
+def _tests_to_follow(view: PackSource, focus: Focus, budget_tokens: int) -> Iterator[ContextItem]:
+    """Yield the test file to extend, else the one to imitate."""
     if focus.test_path:
         yield from _tests_shown(view, focus.test_path, budget_tokens)
     elif focus.style_path:
         yield beginning(view, focus.style_path, "how this repository writes tests", budget_tokens)
 
 
-def _around_the_file(view: View, focus: Focus) -> Iterator[ContextItem | LeftOut]:
-    """What the file in focus uses, who calls it, its other tests."""
+def _around_the_file(view: PackSource, focus: Focus) -> Iterator[ContextItem | LeftOut]:
+    """Yield items for what the file in focus uses, for the calls of it, and for its other tests."""
     definition = find_definition(view.snapshot, focus.path, focus.symbol) if focus.symbol else None
     yield from _used(view, focus.path, definition)
     targets = (
@@ -252,8 +252,8 @@ def _around_the_file(view: View, focus: Focus) -> Iterator[ContextItem | LeftOut
             yield from outline(view, path, "tests that import it")
 
 
-def _tests_shown(view: View, path: str, budget_tokens: int) -> Iterator[ContextItem]:
-    """The test file to extend: whole where it fits, else its beginning for the style and its outline."""
+def _tests_shown(view: PackSource, path: str, budget_tokens: int) -> Iterator[ContextItem]:
+    """Yield the test file to extend: whole where it fits, else its beginning for the style and its outline."""
     whole = whole_file(view, path, "the test file to extend")
     if whole.tokens <= budget_tokens:
         yield whole
@@ -262,8 +262,8 @@ def _tests_shown(view: View, path: str, budget_tokens: int) -> Iterator[ContextI
     yield from outline(view, path, "all it defines")
 
 
-def _call_sites(view: View, path: str, targets: Sequence[Definition]) -> Iterator[ContextItem]:
-    """The lines around calls of *targets* from other files that are no tests; of each caller the first."""
+def _call_sites(view: PackSource, path: str, targets: Sequence[Definition]) -> Iterator[ContextItem]:
+    """Yield the lines around calls of *targets* from other files that are no tests; of each caller the first."""
     seen: set[tuple[str, int]] = set()
     most = _MAX_CALL_SITES if len(targets) == 1 else _MAX_OF_EACH
     for target in targets:
@@ -284,8 +284,10 @@ def _call_sites(view: View, path: str, targets: Sequence[Definition]) -> Iterato
             yield from lines_around(view, *place, _CALL_SITE_LINES, f"{sure} {target.qualified_name}")
 
 
-def _used(view: View, path: str, definition: Definition | None) -> Iterator[ContextItem]:
-    """What *path*, or *definition* in it, uses of other files, an item for each; of a class, its methods too."""
+def _used(view: PackSource, path: str, definition: Definition | None) -> Iterator[ContextItem]:
+    """Yield the signatures that *path*, or *definition* in it, uses of other files, an item for each file; of a class,
+    its methods too.
+    """
     by_path: dict[str, list[Definition]] = {}
     for used in uses(view.snapshot, path, definition):
         if used.path != path:

@@ -10,11 +10,13 @@ from __future__ import annotations
 import json
 import math
 import re
+import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-from rolecall_server.context.encoded import find_encoded
+from rolecall_server.context.encoded import MIN_CHARACTERS, find_encoded, occurrences
+from rolecall_server.text_work import look_at_the_clock
 
 _FORMS = {
     "PRIVATE_KEY": r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----(?:[^-<>{}]|-(?!-)){20,12000}"
@@ -78,11 +80,11 @@ _NAME = re.compile(
     r"|(?:(?<!public)(?<!public[_-])(?<!pub)(?<!pub[_-])key|auth|creds|pw|pass)(?![A-Za-z0-9_-])",
     re.IGNORECASE,
 )
-"""What speaks of a secret, surely (`strong`) or perhaps."""
+"""The words that speak of a secret, surely (`strong`) or perhaps."""
 _OPENS_NOTHING = re.compile(
     r"(?:request|change|next|page|continuation|sync|sequence|idempotency|action)[_-]?$|:$", re.IGNORECASE
 )
-"""What stands before the name of a token that says which request it is, or where a list goes on; or in an address."""
+"""The words before the name of a token that says which request it is, where a list goes on, or an address."""
 _OPTION = re.compile(r"--[\w-]{0,20}$")
 """The beginning of an option of a command, whose value stands behind a space."""
 _BOUND = re.compile(
@@ -93,7 +95,7 @@ _BOUND = re.compile(
     r"(?:\\?(?P<quote>['\"`])(?P<quoted>[^'\"`\r\n\\]{8,500})(?:\\?(?P=quote)|\\[nr]|$)"
     r"|(?P<bare>[^\s'\"\\,;&()\[\]{}<>$`]{10,200}+)(?=[\s,;&<'\"`]|\\[nr]|$))"
 )
-"""What follows a name that speaks of a secret, where something is bound to it, or compared with it."""
+"""The signs that follow a name that speaks of a secret, where something is bound to it, or compared with it."""
 
 _NETRC = re.compile(
     r"\bmachine[ \t]{1,8}\S{1,100}\s{1,8}login\s{1,8}\S{1,100}\s{1,8}password\s{1,8}(?P<secret>[^\s\\'\"()]{3,100})"
@@ -120,7 +122,7 @@ _NAMED = re.compile(r"[A-Za-z]*+[0-9]{0,4}+(?:[-_./: @,]{1,2}+[A-Za-z]*+[0-9]{0,
 """Words and names, with small numbers at their ends: paths, versions, dates."""
 _WORDS = re.compile(r"[A-Za-z_-]+")
 _CODE = re.compile(r"https?:|[()\[\]{}<>|\\ ]|^\^|\.\.|^[./]|%[sd(]|::|&&|\d{4}-\d\d-\d\dT")
-"""What stands in calls, patterns, addresses, formats and sentences, and in no generated key."""
+"""Text that stands in calls, patterns, addresses, formats and sentences, and in no generated key."""
 _TURN = re.compile(r"(?<=[A-Za-z])(?=[0-9])|(?<=[0-9])(?=[A-Za-z])")
 """Where a letter stands beside a digit."""
 _CHARACTERS_PER_TURN = 10
@@ -151,7 +153,7 @@ _INVENTED = re.compile(
     r"(?![A-Za-z])",
     re.IGNORECASE,
 )
-"""What a model may have made of a cover."""
+"""The forms that a model may have given to a cover."""
 _ENCODED = "ENCODED"
 _DIGITS = re.compile(r"[0-9]*")
 _RUN = re.compile(r"[^\s'\"`()\[\]{}<>,;]{8,}")
@@ -172,7 +174,7 @@ class Secret:
 
 
 def find_secrets(text: str) -> tuple[Secret, ...]:
-    """The secrets in *text*, in order, not overlapping."""
+    """Return the secrets in *text*, in order, not overlapping."""
     return _in_order(_candidates(text))
 
 
@@ -186,13 +188,15 @@ def may_hold_secrets(text: str) -> bool:
 
 
 def _in_order(places: Iterable[Secret]) -> tuple[Secret, ...]:
-    """Return *places* without those that begin within another; of an encoded one, what overlaps is a part."""
+    """Return *places* in order, those that overlap as one."""
     found: list[Secret] = []
     for secret in sorted(places, key=lambda one: (one.start, -one.end)):
         if not found or secret.start >= found[-1].end:
             found.append(secret)
         elif _ENCODED in (secret.kind, found[-1].kind):
             found[-1] = Secret(_ENCODED, found[-1].start, max(secret.end, found[-1].end))
+        elif secret.end > found[-1].end:
+            found[-1] = replace(found[-1], end=secret.end)
     return tuple(found)
 
 
@@ -202,9 +206,14 @@ def unknown_covers(text: str, shown: str) -> tuple[str, ...]:
     What stands in *shown*, uncovered too, is a word of its own and no cover. A name without a number counts where
     *shown* holds secrets.
     """
-    found = [match for match in _INVENTED.finditer(text) if match[0] not in shown]
+    found = [match for match in _INVENTED.finditer(text) if not _stands_in(match[0], shown)]
     has_secrets = any(not match["number"] for match in found) and bool(find_secrets(shown))
     return tuple(dict.fromkeys(match[0] for match in found if match["number"] or has_secrets))
+
+
+def _stands_in(name: str, shown: str) -> bool:
+    look_at_the_clock()
+    return name in shown
 
 
 @dataclass
@@ -215,23 +224,35 @@ class Covers:
     unmasked: Mapping[str, str] = field(default_factory=dict[str, str], repr=False)
     """The secrets that code which was run saw masks of, by mask: here they are the same."""
     watched: tuple[str, ...] = field(default=(), repr=False)
-    """What is covered however it is encoded."""
+    """The values that are covered however they are encoded, and that no code may look for."""
+    fixtures: tuple[str, ...] = field(default=(), repr=False)
+    """Secrets of tests, which code that is run sees as they are: covered wherever they stand, and however encoded."""
     _seen: set[str] = field(default_factory=set[str])
     """Names like covers that stand in the texts themselves; no secret gets one of them."""
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+    """Threads of one run cover at the same time."""
 
     def cover(self, text: str) -> str:
         """Return *text* with a cover for each secret, and for each word of its own that is a cover already."""
+        told = [secret for mask, secret in self.unmasked.items() if len(secret) >= MIN_CHARACTERS or mask in text]
         text = self._without_masks(text)
-        encoded = [Secret(_ENCODED, *place) for place in find_encoded(text, self.watched)]
+        encoded = [Secret(_ENCODED, *place) for place in find_encoded(text, (*self.watched, *self.fixtures))]
+        known = (place for secret in (*told, *self.fixtures) for place in _places_of(secret, text))
+        secrets = _in_order([*find_secrets(text), *known, *encoded])
         names = list(_COVER.finditer(text))
+        with self._lock:
+            return self._with_covers(text, names, secrets)
+
+    def _with_covers(self, text: str, names: Sequence[re.Match[str]], secrets: Sequence[Secret]) -> str:
         ours = set(self.by_secret.values())
         taken = [Secret(match["kind"], *match.span()) for match in names if match[0] in ours]
         self._seen |= {match[0] for match in names}
         parts: list[str] = []
         done = 0
-        for secret in _in_order([*find_secrets(text), *taken, *encoded]):
+        for secret in _in_order([*secrets, *taken]):
+            look_at_the_clock()
             end = max(secret.end, _DIGITS.match(text, secret.end).end())  # pyright: ignore[reportOptionalMemberAccess]
-            parts += [text[done : secret.start], self._cover_of(text[secret.start : end], secret.kind, text)]
+            parts += [text[done : secret.start], self._cover_of(text[secret.start : end], secret.kind, text, ours)]
             done = end
         return "".join([*parts, text[done:]])
 
@@ -249,7 +270,8 @@ class Covers:
 
         *in_json*: the text is JSON, within whose strings the secrets stand.
         """
-        by_cover = {cover: secret for secret, cover in self.by_secret.items()}
+        with self._lock:
+            by_cover = {cover: secret for secret, cover in self.by_secret.items()}
 
         def secret_of(match: re.Match[str]) -> str:
             secret = by_cover.get(re.sub("[ -]", "_", match[0].upper()))
@@ -260,20 +282,26 @@ class Covers:
         return _REPEATED.sub(secret_of, text) if by_cover else text
 
     def kinds_in(self, text: str) -> dict[str, int]:
-        """How many secrets of each kind are covered in *text*, which is covered already."""
+        """Return the number of secrets of each kind that are covered in *text*, which is covered already."""
         ours = set(self.by_secret.values())
         found = {match[0]: match["kind"] for match in _COVER.finditer(text)} if ours else {}
         return dict(Counter(kind for cover, kind in found.items() if cover in ours))
 
-    def _cover_of(self, secret: str, kind: str, text: str) -> str:
+    def _cover_of(self, secret: str, kind: str, text: str, given: set[str]) -> str:
         cover = self.by_secret.get(secret)
         number = len(self.by_secret) + 1
         while cover is None:
             name = f"REDACTED_{kind}_{number}"
-            if name not in text and name not in self._seen and name not in self.by_secret.values():
+            if name not in text and name not in self._seen and name not in given:
                 cover = self.by_secret[secret] = name
+                given.add(name)
             number += 1
         return cover
+
+
+def _places_of(secret: str, text: str) -> Iterator[Secret]:
+    """Yield where *secret* stands in *text*, which need not say there that it is one."""
+    return (Secret("SECRET", at, at + len(secret)) for at in occurrences(text, secret))
 
 
 def _candidates(text: str) -> Iterator[Secret]:
@@ -290,6 +318,7 @@ def _candidates(text: str) -> Iterator[Secret]:
             yield Secret("CREDENTIAL", *match.span("secret"))
     yield from _bound(text)
     for match in _DENSE.finditer(text):
+        look_at_the_clock()
         value = match["secret"]
         if _is_disorderly(value) and not _is_data(text, match):
             yield Secret("KEY", *match.span("secret"))
@@ -298,6 +327,7 @@ def _candidates(text: str) -> Iterator[Secret]:
 def _bound(text: str) -> Iterator[Secret]:
     """Yield what is bound to a name that speaks of a secret, where it looks like one."""
     for name in _NAME.finditer(text):
+        look_at_the_clock()
         match = _BOUND.match(text, name.end())
         if match is None or _OPENS_NOTHING.search(text[max(0, name.start() - 14) : name.start()]):
             continue
@@ -367,6 +397,6 @@ def _mixes(value: str, n_classes: int = 2) -> bool:
 
 
 def bits_per_character(text: str) -> float:
-    """The Shannon entropy of the characters of *text*."""
+    """Return the Shannon entropy of the characters of *text*."""
     counts = Counter(text).values()
     return -sum(n / len(text) * math.log2(n / len(text)) for n in counts)

@@ -1,1 +1,1 @@
-"""How work is done: how a model writes edits, how they are tried, and what it is told when they fail."""
+"""The way in which work is done: how a model writes edits, how they are tried, and what it is told when they fail."""

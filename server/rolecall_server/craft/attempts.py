@@ -12,30 +12,32 @@ from pathlib import Path
 from types import MappingProxyType
 
 from rolecall_analysis import facts_of, is_python
-from rolecall_server.craft.edit_blocks import (
+from rolecall_server.craft.edits.edit_blocks import (
     Edited,
-    Problem,
+    EditProblem,
     apply_edit_blocks,
     joined_renames,
     parse_edit_blocks,
 )
+from rolecall_server.craft.edits.replies import EditBlock, Step, is_answer, prose_of, text_beside_edits
 from rolecall_server.craft.feedback import describe_failures, describe_findings, describe_problems, describe_syntax
-from rolecall_server.craft.replies import EditBlock, Step, is_answer, prose_of, text_beside_edits
 from rolecall_server.craft.trial import breaks_the_run, new_failures
 from rolecall_server.errors import NothingToChange, NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage, ModelClient, Wishes
-from rolecall_server.review.evidence import Finding
-from rolecall_server.review.syntax import syntax_errors
-from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from rolecall_server.review.checks.syntax import syntax_errors
+from rolecall_server.review.proposals.evidence import GraphFinding
+from rolecall_server.sandbox import NotRun, TestResult, TestRun
+from rolecall_server.text_work import beside_the_loop, look_at_the_clock
 
 MAX_REPAIRS = 3
 MAX_CORRECTIONS = 2
-"""How often a block that fits nowhere is asked for again before it is given up."""
+"""The number of times that a block that fits nowhere is asked for again before it is given up."""
+_READING = "Reading the reply"
 _STILL = "This is as it was before your last edits."
 
-EDIT_FORMAT = (Path(__file__).parent / "edit_blocks.md").read_text(encoding="utf-8")
-FILE_OPERATIONS = (Path(__file__).parent / "file_operations.md").read_text(encoding="utf-8")
-"""How files are deleted and renamed; for roles that may (`Work.moves_files`)."""
+EDIT_FORMAT = (Path(__file__).parent / "edits" / "edit_blocks.md").read_text(encoding="utf-8")
+FILE_OPERATIONS = (Path(__file__).parent / "edits" / "file_operations.md").read_text(encoding="utf-8")
+"""The instructions for deleting and renaming files; for roles that may (`Work.moves_files`)."""
 
 ReadText = Callable[[str], str | None]
 Report = Callable[[str, float | None], None]
@@ -50,15 +52,15 @@ class Attempt:
     """The whole text of each file that changes; ``None`` where it is gone."""
     run: TestRun | NotRun
     syntax_errors: tuple[str, ...] = ()
-    failures: tuple[TestOutcome, ...] = ()
+    failures: tuple[TestResult, ...] = ()
     """The tests that fail since, and that the role is to mend."""
     breaks_the_run: bool = False
-    """Whether it kept the tests from ending, which they did without it."""
-    findings: tuple[Finding, ...] = ()
-    """What the code graph says it breaks."""
+    """It kept the tests from ending, which they did without it."""
+    findings: tuple[GraphFinding, ...] = ()
+    """The references that it breaks, by the code graph."""
 
     @property
-    def certain_findings(self) -> tuple[Finding, ...]:
+    def certain_findings(self) -> tuple[GraphFinding, ...]:
         """Those of which there is no doubt."""
         return tuple(finding for finding in self.findings if finding.certain)
 
@@ -67,7 +69,7 @@ class Attempt:
 
     @property
     def works(self) -> bool:
-        """Whether nothing speaks against it; that it could not be run does not."""
+        """Return whether nothing speaks against the attempt; that it could not be run does not count against it."""
         return not self.syntax_errors and not self.failures and not self.breaks_the_run
 
     def rank(self) -> tuple[int, ...]:
@@ -79,8 +81,8 @@ class Attempt:
 
 
 @dataclass(frozen=True)
-class Work:
-    """What a role brings to the loop."""
+class AttemptWork:
+    """The prompts and functions that a role brings to the loop."""
 
     opening: tuple[ChatMessage, ...]
     """The system prompt and the task."""
@@ -92,17 +94,17 @@ class Work:
     before: Callable[[], TestRun | NotRun | None]
     """The same tests without it, once they have run."""
     on_failure: str
-    """What the role is asked to do about failing tests."""
-    check: Callable[[Mapping[str, str | None]], tuple[Finding, ...]] = lambda files: ()
-    """What the code graph says a change breaks."""
+    """The request to the role where tests fail."""
+    check: Callable[[Mapping[str, str | None]], tuple[GraphFinding, ...]] = lambda files: ()
+    """The function that finds in the code graph what a change breaks."""
     moves_files: bool = False
-    """Whether the role may delete and rename files."""
+    """The role may delete and rename files."""
     chosen: str = ""
-    """What the role chose to work on, and why, for a person to read."""
+    """The work that the role chose, and why, for a person to read."""
     objection: Callable[[str, str], str | None] = lambda path, text: None
     """Why the new text of a path may not be had, or ``None``."""
-    to_mend: Callable[[tuple[TestOutcome, ...], str], tuple[TestOutcome, ...]] = lambda failures, said: failures
-    """Which of the new failures the role is to mend, given all it has said."""
+    to_mend: Callable[[tuple[TestResult, ...], str], tuple[TestResult, ...]] = lambda failures, said: failures
+    """Chooses the new failures that the role is to mend, given all it has said."""
     draft: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The files as the edits so far have them; kept up by the loop, for whoever looks things up meanwhile."""
     begin_repair: Callable[[Attempt, str], tuple[ChatMessage, ...]] | None = None
@@ -110,8 +112,8 @@ class Work:
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What came out of the loop."""
+class AttemptOutcome:
+    """The result of the loop."""
 
     attempt: Attempt
     rationale: str
@@ -120,7 +122,7 @@ class Outcome:
     problems: tuple[str, ...] = ()
     """Edits that could not be placed."""
     interrupted: RolecallError | None = None
-    """What ended the loop early, if anything did."""
+    """The error that ended the loop early, if one did."""
     said: str = ""
     """All that the model said beside its edits."""
 
@@ -134,7 +136,7 @@ class _Talk:
     report: Report
     given_up: list[str] = field(default_factory=list[str])
     interrupted: RolecallError | None = None
-    """What kept the model from correcting edits of which others fit."""
+    """The error that kept the model from correcting edits of which others fit."""
     said: str = ""
     """All that the model said beside its edits."""
     answer: str = ""
@@ -150,7 +152,7 @@ class _Talk:
 
         reply = await self.client.complete(self.messages, Wishes(on_text=count))
         self.messages.append(ChatMessage("assistant", reply.text))
-        self.said += text_beside_edits(reply.text)
+        self.said += await beside_the_loop(_READING, text_beside_edits, reply.text)
         return reply.text
 
     async def ask_again(self, request: str) -> str:
@@ -165,8 +167,8 @@ class _Talk:
         self.messages.append(ChatMessage("user", text))
 
 
-async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
-    """The best attempt at *work* that *client* and at most `MAX_REPAIRS` repairs lead to.
+async def work_out(work: AttemptWork, client: ModelClient, report: Report) -> AttemptOutcome:
+    """Do *work* with *client* and return the best attempt, after at most `MAX_REPAIRS` repairs.
 
     Raises:
         NothingToChange: the model gave no edit, and said why.
@@ -177,14 +179,14 @@ async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
     report("asking the model", None)
     reply, edited = await _edits(work, talk, Edited({}, ()))
     if not edited.files:
-        raise _no_edit(reply, talk)
+        raise await beside_the_loop(_READING, _no_edit, reply, talk)
     best = attempt = await _attempt(work, edited, talk)
-    rationale, repairs, tried = prose_of(reply), 0, [edited.files]
+    rationale, repairs, tried = await beside_the_loop(_READING, prose_of, reply), 0, [edited.files]
     try:
         while talk.interrupted is None and repairs < _repairs_due(best):
             repairs += 1
             report(f"repair {repairs} of {MAX_REPAIRS}: showing the model what failed", None)
-            _complain(work, talk, attempt)
+            await beside_the_loop("Telling what failed", _complain, work, talk, attempt)
             _, edited = await _edits(work, talk, replace(edited, problems=()))
             if edited.files in tried:
                 best = replace(best, failures=work.to_mend(best.failures, talk.said))
@@ -193,24 +195,29 @@ async def work_out(work: Work, client: ModelClient, report: Report) -> Outcome:
             attempt = await _attempt(work, edited, talk)
             best = max(best, attempt, key=Attempt.rank)
     except RolecallError as error:
-        return Outcome(best, rationale, repairs - 1, tuple(talk.given_up), error, talk.said)
-    return Outcome(best, rationale, repairs, tuple(talk.given_up), talk.interrupted, talk.said)
+        return AttemptOutcome(best, rationale, repairs - 1, tuple(talk.given_up), error, talk.said)
+    return AttemptOutcome(best, rationale, repairs, tuple(talk.given_up), talk.interrupted, talk.said)
 
 
 def _repairs_due(attempt: Attempt) -> int:
-    """How many repairs *attempt* deserves: one where only the code graph finds fault, which tests may not notice."""
+    """Return the number of repairs that *attempt* deserves: one where only the code graph finds fault, which tests may
+    not notice.
+    """
     return MAX_REPAIRS if not attempt.works else min(1, len(attempt.certain_findings))
 
 
-async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
-    """The model's first reply, and *so_far* with its edits, asked again for those that could not be used."""
+async def _edits(work: AttemptWork, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
+    """Ask the model for edits, and again for those that cannot be used; return its first reply, and *so_far* with the
+    edits.
+    """
     draft = _Edits(work, so_far)
     first_reply = reply = await talk.ask()
     for correction in range(MAX_CORRECTIONS + 1):
-        steps = draft.take(reply)
+        steps = await beside_the_loop("Applying the edits of the reply", draft.take, reply)
         if not steps:
             is_late = bool(correction or so_far.files)
-            talk.answer = reply if is_answer(reply, was_asked_again=is_late) else ""
+            answers = await beside_the_loop(_READING, is_answer, reply, was_asked_again=is_late)
+            talk.answer = reply if answers else ""
             if talk.answer or draft.merged != so_far.files:
                 break
         request = draft.request(steps)
@@ -228,13 +235,13 @@ async def _edits(work: Work, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
 
 
 class _Edits:
-    """What the replies to one request have brought so far."""
+    """The edits that the replies to one request have brought so far."""
 
-    def __init__(self, work: Work, so_far: Edited) -> None:
+    def __init__(self, work: AttemptWork, so_far: Edited) -> None:
         self.merged = dict(so_far.files)
-        self.problems: tuple[Problem, ...] = ()
+        self.problems: tuple[EditProblem, ...] = ()
         """Those of the last reply that held edits."""
-        self.repeated: tuple[Problem, ...] = ()
+        self.repeated: tuple[EditProblem, ...] = ()
         """Those that were there before, and are not asked about again."""
         self._work = work
         self._renames = dict(so_far.renames)
@@ -259,7 +266,7 @@ class _Edits:
         return steps
 
     def request(self, steps: Sequence[Step]) -> str:
-        """What the model is told after *steps*; empty where there is nothing to ask, or nothing new."""
+        """Return the next message to the model after *steps*; empty if there is nothing to ask, or nothing new."""
         matters = {_matter(problem, steps): problem for problem in self.problems} if steps else {"": None}
         fresh = [problem for matter, problem in matters.items() if matter not in self._asked]
         if steps:
@@ -272,7 +279,7 @@ class _Edits:
         return describe_problems(self.problems if steps else (), n_blocks, self._fresh)
 
     def result(self) -> Edited:
-        """All edits, as far as they change anything."""
+        """Return all edits, as far as they change anything."""
         read_text = self._work.read_text
         changed = {path: text for path, text in self.merged.items() if text != read_text(path)}
         moved = {
@@ -286,21 +293,25 @@ class _Edits:
         return self.merged[path] if path in self.merged else self._work.read_text(path)
 
 
-def _matter(problem: Problem, steps: Sequence[Step]) -> object:
-    """What a problem is about: the same block again, word for word, or the same refusal, is the same matter."""
+def _matter(problem: EditProblem, steps: Sequence[Step]) -> object:
+    """Return a key for what a problem is about: equal for the same block again, word for word, and for the same
+    refusal.
+    """
     bodies = [step.body for step in steps if isinstance(step, EditBlock) and step.number in problem.blocks]
     return problem.path, tuple(bodies) if bodies and not problem.is_refusal else problem.reason
 
 
-def _left_out(problems: Sequence[Problem]) -> list[str]:
+def _left_out(problems: Sequence[EditProblem]) -> list[str]:
     told = (
         f"An edit of {problem.path or 'a file'} was left out: {_first_line(problem.reason)}" for problem in problems
     )
     return list(dict.fromkeys(told))
 
 
-def _checked(work: Work, edited: Edited) -> Edited:
-    """*edited* without the files the role may not change, each a problem now; what is renamed stays whole."""
+def _checked(work: AttemptWork, edited: Edited) -> Edited:
+    """Return *edited* without the files that the role may not change, each of which becomes a problem; a rename is kept
+    or refused as a whole.
+    """
     refusals = {
         path: problem for path, text in edited.files.items() if (problem := _refusal(work, path, text)) is not None
     }
@@ -317,39 +328,47 @@ def _checked(work: Work, edited: Edited) -> Edited:
     return Edited(allowed, edited.problems + problems, renames, applied)
 
 
-def _refusal(work: Work, path: str, text: str | None) -> Problem | None:
+def _refusal(work: AttemptWork, path: str, text: str | None) -> EditProblem | None:
     if text is None and not work.moves_files:
-        return Problem(path, f"{path} has to stay where it is.", is_refusal=True)
+        return EditProblem(path, f"{path} has to stay where it is.", is_refusal=True)
     if (reason := work.refusal(path)) is not None:
-        return Problem(path, reason, is_refusal=True)
+        return EditProblem(path, reason, is_refusal=True)
     objection = work.objection(path, text) if text is not None else None
-    return Problem(path, objection) if objection is not None else None
+    return EditProblem(path, objection) if objection is not None else None
 
 
-async def _attempt(work: Work, edited: Edited, talk: _Talk) -> Attempt:
+async def _attempt(work: AttemptWork, edited: Edited, talk: _Talk) -> Attempt:
     files, renames = edited.files, edited.renames
-    bases = {path: work.read_text(path) for path in files} | {new: work.read_text(old) for old, new in renames.items()}
-    errors = tuple(
-        error for path, text in files.items() if text is not None for error in _syntax_errors(path, text, bases[path])
-    )
-    if errors:
+    if errors := await beside_the_loop("Parsing the changed files", _all_syntax_errors, work, edited):
         return Attempt(files, NotRun("The change does not parse."), errors, renames=renames)
     findings = await asyncio.to_thread(work.check, files)
     talk.report("running the tests", None)
     run = await work.try_out(files)
     before = work.before()
-    failures = work.to_mend(new_failures(before, run), talk.said)
+    failures = await beside_the_loop(_READING, work.to_mend, new_failures(before, run), talk.said)
     return Attempt(files, run, (), failures, breaks_the_run(before, run), findings, renames)
 
 
+def _all_syntax_errors(work: AttemptWork, edited: Edited) -> tuple[str, ...]:
+    """Return the syntax errors that the edits bring, those of files under a new name against their old text."""
+    before = {new: old for old, new in edited.renames.items()}
+    changed = [(path, text) for path, text in edited.files.items() if text is not None]
+    return tuple(
+        error for path, text in changed for error in _syntax_errors(path, text, work.read_text(before.get(path, path)))
+    )
+
+
 def _syntax_errors(path: str, text: str, base: str | None) -> tuple[str, ...]:
-    """The syntax errors *text* has where *base* had none; whoever broke a file may go on working in it."""
+    """Return the syntax errors of *text*; none where *base* has some too, so that a file that is broken already can be
+    worked on.
+    """
+    look_at_the_clock()
     if not is_python(path) or (base is not None and syntax_errors(facts_of(path, base), base)):
         return ()
     return tuple(str(error) for error in syntax_errors(facts_of(path, text), text) if error.certain)
 
 
-def _complain(work: Work, talk: _Talk, attempt: Attempt) -> None:
+def _complain(work: AttemptWork, talk: _Talk, attempt: Attempt) -> None:
     """Tell the model what is wrong with its attempt, in a conversation of its own where the role has one for that."""
     only_failures = attempt.failures and not (attempt.breaks_the_run or attempt.certain_findings)
     if work.begin_repair is not None and only_failures and not attempt.syntax_errors:
@@ -358,7 +377,7 @@ def _complain(work: Work, talk: _Talk, attempt: Attempt) -> None:
         talk.tell(_complaint(work, attempt))
 
 
-def _complaint(work: Work, attempt: Attempt) -> str:
+def _complaint(work: AttemptWork, attempt: Attempt) -> str:
     if attempt.syntax_errors:
         return describe_syntax(attempt.syntax_errors)
     broken = [describe_findings(attempt.certain_findings)] if attempt.certain_findings else []

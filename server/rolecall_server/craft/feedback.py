@@ -1,14 +1,15 @@
-"""What a model is told when its edits do not fit or its tests fail: exact, and no longer than it must be."""
+"""The messages to a model whose edits do not fit or whose tests fail: exact, and no longer than they must be."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
 
-from rolecall_server.craft.edit_blocks import Problem
-from rolecall_server.craft.test_text import WrittenTest, failing_rows, function_of, written_tests
-from rolecall_server.review.evidence import Finding
-from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from rolecall_server.craft.edits.edit_blocks import EditProblem
+from rolecall_server.craft.test_quality.test_text import WrittenTest, failing_rows, function_of, written_tests
+from rolecall_server.model.prompts import prompts_beside
+from rolecall_server.review.proposals.evidence import GraphFinding
+from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.workspace import split_lines
 
 MAX_FAILURES = 6
@@ -18,38 +19,32 @@ MAX_OUTPUT_LINES = 40
 MAX_FAILING_TESTS = 12
 MAX_CASES = 8
 
-_STATES = (
-    "Your edits so far are applied; the files are as you left them. Send only the edits that are still needed; "
-    "where none is, a line `No change: why`."
-)
+_PROMPTS = prompts_beside(__file__)
 
 
-def describe_problems(problems: Sequence[Problem], n_blocks: int = 0, applied: Sequence[int] = ()) -> str:
+def describe_problems(problems: Sequence[EditProblem], n_blocks: int = 0, applied: Sequence[int] = ()) -> str:
     """Return a request for the edits that could not be used, alone, and a word about those that may not be made.
 
     *n_blocks* is how many blocks the reply had; those with the numbers *applied* are in the files.
     """
     if not problems:
-        return (
-            "Your reply holds no edit block. Send the edits now, each as a FILE line followed by "
-            "<<<<<<< SEARCH, =======, >>>>>>> REPLACE; or, where nothing has to change, a line `No change: why`."
-        )
+        return _PROMPTS["no block"]
     refused = [problem for problem in problems if problem.is_refusal]
     misfits = [problem for problem in problems if not problem.is_refusal]
     told: list[str] = []
     if refused:
-        told += ["These edits are not yours to make:\n", *(_listed(problem, n_blocks) for problem in refused), ""]
+        told += [f"{_PROMPTS['refused']}\n", *(_listed(problem, n_blocks) for problem in refused), ""]
     if misfits:
-        told += ["Some edits could not be applied. Send these again, corrected, and no others; the rest is applied.\n"]
+        told += [f"{_PROMPTS['unplaced']}\n"]
         told += [_listed(problem, n_blocks) for problem in misfits]
     else:
-        told += ["Send the edits that take their place; where there are none, a line `No change: why`."]
+        told += [_PROMPTS["instead"]]
     if applied:
-        told += [f"\nApplied already, and not to be sent again: {_blocks(applied, n_blocks)}."]
+        told += ["\n" + _PROMPTS["applied"].format(blocks=_blocks(applied, n_blocks))]
     return "\n".join(told)
 
 
-def _listed(problem: Problem, n_blocks: int) -> str:
+def _listed(problem: EditProblem, n_blocks: int) -> str:
     where = f"About {_blocks(problem.blocks, n_blocks)}:\n" if problem.blocks and n_blocks > 1 else ""
     is_named = not problem.path or problem.reason.startswith(f"{problem.path} ")
     return f"{where}- {problem.reason}" if is_named else f"{where}- {problem.path}: {problem.reason}"
@@ -62,44 +57,43 @@ def _blocks(numbers: Sequence[int], n_blocks: int) -> str:
 
 
 def describe_syntax(errors: Sequence[str]) -> str:
-    """A request to mend a change that does not parse."""
-    return "\n".join(["Your change does not parse:\n", *(f"- {error}" for error in errors), "", _STATES])
+    """Return a request to mend a change that does not parse."""
+    return "\n".join([f"{_PROMPTS['unparsable']}\n", *(f"- {error}" for error in errors), "", _PROMPTS["states"]])
 
 
-def describe_findings(findings: Sequence[Finding]) -> str:
-    """What a change breaks, with the places, and a request to mend it."""
-    lines = ["Your change leaves the repository in a state that does not fit together:\n"]
+def describe_findings(findings: Sequence[GraphFinding]) -> str:
+    """Return a message that says what a change breaks, with the places, and asks to mend it."""
+    lines = [f"{_PROMPTS['unfitting']}\n"]
     for finding in findings[:MAX_FINDINGS]:
         lines.append(f"- {finding}")
         lines += [f"    {place.path}, line {place.line + 1}: {place.text}" for place in finding.places]
     if len(findings) > MAX_FINDINGS:
         lines.append(f"- and {len(findings) - MAX_FINDINGS} more")
-    return "\n".join([*lines, "", _STATES])
+    return "\n".join([*lines, "", _PROMPTS["states"]])
 
 
-def describe_failures(run: TestRun | NotRun, failures: Sequence[TestOutcome], request: str) -> str:
-    """The failing tests with what they say, and what to do about them."""
+def describe_failures(run: TestRun | NotRun, failures: Sequence[TestResult], request: str) -> str:
+    """Return the failing tests with what they say, and what to do about them."""
     if isinstance(run, NotRun) or run.status != "ran":
-        return "\n".join(
-            [f"The tests did not run to their end: {run.reason}\n", _fenced(_tail(run)), "", request, _STATES]
-        )
-    parts = [f"{len(failures)} of {len(run.outcomes)} tests fail:\n"]
+        head = _PROMPTS["unfinished"].format(reason=run.reason)
+        return "\n".join([f"{head}\n", _fenced(_tail(run)), "", request, _PROMPTS["states"]])
+    parts = [_PROMPTS["failing"].format(failing=len(failures), all=len(run.outcomes)) + "\n"]
     for outcome in failures[:MAX_FAILURES]:
         parts += [f"### {outcome.test_id}", outcome.message, _fenced(_trimmed(outcome.detail, MAX_DETAIL_LINES)), ""]
     if len(failures) > MAX_FAILURES:
         parts.append(f"(and {len(failures) - MAX_FAILURES} more)\n")
-    return "\n".join([*parts, request, _STATES])
+    return "\n".join([*parts, request, _PROMPTS["states"]])
 
 
-def describe_failing_tests(run: TestRun, failures: Sequence[TestOutcome], texts: Mapping[str, str | None]) -> str:
-    """Each failing test as it is written in *texts*, with the cases that fail and what they say.
+def describe_failing_tests(run: TestRun, failures: Sequence[TestResult], texts: Mapping[str, str | None]) -> str:
+    """Return each failing test as it is written in *texts*, with the cases that fail and what they say.
 
     For a model that does not have before it what it wrote: of a long list of cases those that fail are shown.
     """
-    groups: dict[tuple[str, str], list[TestOutcome]] = {}
+    groups: dict[tuple[str, str], list[TestResult]] = {}
     for outcome in failures:
         groups.setdefault((outcome.test_id.partition("::")[0], function_of(outcome.test_id)), []).append(outcome)
-    parts = [f"{len(failures)} of {len(run.outcomes)} tests fail:\n"]
+    parts = [_PROMPTS["failing"].format(failing=len(failures), all=len(run.outcomes)) + "\n"]
     for (path, name), outcomes in list(groups.items())[:MAX_FAILING_TESTS]:
         text = texts.get(path) or ""
         test = next((each for each in written_tests(text) if each.name == name), None)
@@ -114,7 +108,7 @@ def describe_failing_tests(run: TestRun, failures: Sequence[TestOutcome], texts:
 
 
 def _excerpt(text: str, test: WrittenTest, rows: Sequence[int]) -> str:
-    """The lines of *test*; of its cases only *rows*, where that is known."""
+    """Return the lines of *test*; of its cases only *rows*, where that is known."""
     shown = set(range(test.start, test.end))
     if rows:
         hidden = [row for number, row in enumerate(test.rows) if number not in rows]
@@ -133,7 +127,7 @@ def _lines_of(node: ast.expr) -> range:
     return range(node.lineno - 1, node.end_lineno or node.lineno)
 
 
-def _case(outcome: TestOutcome) -> str:
+def _case(outcome: TestResult) -> str:
     case = outcome.test_id.partition("::")[2].partition("[")[2].removesuffix("]")
     said = [line.strip() for line in outcome.detail.splitlines() if line.startswith("E ")]
     detail = "\n".join(said[:6]) or outcome.message
@@ -145,7 +139,7 @@ def _tail(run: TestRun | NotRun) -> str:
 
 
 def _trimmed(text: str, max_lines: int) -> str:
-    """The beginning and the end of *text*: the call that failed, and how."""
+    """Return the beginning and the end of *text*: the call that failed, and how."""
     lines = text.splitlines()
     if len(lines) <= max_lines:
         return "\n".join(lines)

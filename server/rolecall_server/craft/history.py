@@ -1,4 +1,4 @@
-"""What earlier runs showed of a repository's tests: which functions each runs, how long it takes, how it ended.
+"""The history of a repository's tests in earlier runs: which functions each runs, how long it takes, how it ended.
 
 A function is known by its path, its name and a fingerprint of its text, so that what was learned of another text counts
 less, and nothing where the test is gone.
@@ -19,14 +19,14 @@ from pydantic import TypeAdapter, ValidationError
 
 from rolecall_analysis import Definition, SelectedTests, Snapshot, definitions_in
 from rolecall_analysis.queries.definitions import is_inside
-from rolecall_server.sandbox import TestOutcome, TestRun
+from rolecall_server.sandbox import TestResult, TestRun
 from rolecall_server.store import Store
 from rolecall_server.store.suites import save_suite, suite_of
 
 _LATE_RUNS = 5
 """A failure longer ago says nothing of the next run."""
 _OTHER_TEXT = 0.5
-"""What a test, or a function, that has another text by now leaves of what was learned of it."""
+"""The share of what was learned of a test, or a function, that counts once its text is another."""
 _FINGERPRINT_BYTES = 6
 _MOST = 2_000_000
 """Functions of tests, all tests together: a few megabytes, packed."""
@@ -43,29 +43,29 @@ class Function(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of one test, all its parameters together."""
+    """The knowledge about one test, all its parameters together."""
 
     duration_s: float
     ends: str
-    """How it ended, the latest run first: ``f`` where it failed, ``p`` where it did not."""
+    """Its results, the latest run first: ``f`` where it failed, ``p`` where it did not."""
     ran: tuple[int, ...] = ()
     """The functions it ran, as places in `History.functions`; empty where that was never seen."""
 
     @property
     def failed_before(self) -> int:
-        """How many runs ago it failed, from 0; `_LATE_RUNS` where it did not fail lately."""
+        """Return the number of runs since it failed, from 0; `_LATE_RUNS` if it did not fail lately."""
         return self.ends.index("f") if "f" in self.ends else _LATE_RUNS
 
 
 @dataclass(frozen=True)
-class History:
-    """What is known of all tests of a repository."""
+class SuiteHistory:
+    """The knowledge about all tests of a repository."""
 
     functions: tuple[Function, ...] = ()
     tests: Mapping[str, Known] = field(default_factory=dict[str, Known])
     """By node id without parameters."""
     around_s: float = 0.0
-    """What a run of the whole suite takes beside its tests."""
+    """The time that a run of the whole suite takes beside its tests."""
 
     @cached_property
     def users(self) -> Mapping[int, tuple[str, ...]]:
@@ -88,20 +88,20 @@ class History:
         return frozenset(test for test, known in self.tests.items() if known.ran and same.issuperset(known.ran))
 
 
-NOTHING_KNOWN = History()
-_JSON = TypeAdapter(History)
+NOTHING_KNOWN = SuiteHistory()
+_JSON = TypeAdapter(SuiteHistory)
 
 
 @dataclass(frozen=True)
-class Memory:
-    """Where the history of one repository's tests is kept."""
+class SuiteHistoryStore:
+    """The place where the history of one repository's tests is kept."""
 
     store: Store
     root: Path
     snapshot: Snapshot
     """The repository as it is, which runs without a change are runs of."""
 
-    def recall(self) -> History:
+    def recall(self) -> SuiteHistory:
         """Return what is known; nothing where it cannot be read."""
         return recall(self.store, self.root)
 
@@ -115,7 +115,7 @@ class Memory:
         save_suite(self.store, self.root, _JSON.dump_json(learned).decode())
 
 
-def recall(store: Store, root: Path) -> History:
+def recall(store: Store, root: Path) -> SuiteHistory:
     """Return what is known of the tests of the workspace at *root*."""
     try:
         return _JSON.validate_json(suite_of(store, root))
@@ -129,9 +129,9 @@ def name_of(test_id: str) -> str:
     return path + separator + name.partition("[")[0]
 
 
-def learned_from(history: History, run: TestRun, snapshot: Snapshot) -> History:
+def learned_from(history: SuiteHistory, run: TestRun, snapshot: Snapshot) -> SuiteHistory:
     """Return *history* with what *run* showed; what it says of functions is about their texts in *snapshot*."""
-    ended: dict[str, list[TestOutcome]] = {}
+    ended: dict[str, list[TestResult]] = {}
     for outcome in run.outcomes:
         if "::" in outcome.test_id:
             ended.setdefault(name_of(outcome.test_id), []).append(outcome)
@@ -145,10 +145,10 @@ def learned_from(history: History, run: TestRun, snapshot: Snapshot) -> History:
         for test in (ended if is_whole else {**history.tests, **ended})
     }
     around_s = max(0.0, run.duration_s - sum(one.duration_s for one in run.outcomes)) if is_whole else history.around_s
-    return History(tuple(numbers), tests, around_s)
+    return SuiteHistory(tuple(numbers), tests, around_s)
 
 
-def _known(before: Known | None, outcomes: Sequence[TestOutcome]) -> Known:
+def _known(before: Known | None, outcomes: Sequence[TestResult]) -> Known:
     """Return what is known of a test after a run in which it had these *outcomes*."""
     known = before or Known(0.0, "")
     if not outcomes:
@@ -157,7 +157,7 @@ def _known(before: Known | None, outcomes: Sequence[TestOutcome]) -> Known:
     return Known(round(sum(one.duration_s for one in outcomes), 4), (end + known.ends)[:_LATE_RUNS])
 
 
-def _by_function(history: History) -> dict[str, list[Function]]:
+def _by_function(history: SuiteHistory) -> dict[str, list[Function]]:
     return {test: [history.functions[number] for number in known.ran] for test, known in history.tests.items()}
 
 
@@ -221,11 +221,11 @@ class _Seen:
     """Of the changed ones it ran, the one that fewest tests run."""
     weight: float
     is_other: bool
-    """Whether the test has another text by now."""
+    """The test has another text by now."""
 
 
 def with_history(
-    snapshot: Snapshot, selected: Sequence[SelectedTests], changed: Iterable[Definition | str], history: History
+    snapshot: Snapshot, selected: Sequence[SelectedTests], changed: Iterable[Definition | str], history: SuiteHistory
 ) -> tuple[SelectedTests, ...]:
     """Return *selected*, and what else was seen to run what *changed*, likeliest to fail first.
 
@@ -243,7 +243,7 @@ def with_history(
     return tuple(sorted(late, key=lambda one: (failed.get(one.path, _NOT_LATELY), not one.tests, -one.score, one.path)))
 
 
-def without_any(snapshot: Snapshot, changed: Iterable[Definition | str], history: History) -> frozenset[str]:
+def without_any(snapshot: Snapshot, changed: Iterable[Definition | str], history: SuiteHistory) -> frozenset[str]:
     """Return the tests of which is known that they run nothing that *changed*, and what they run has its text still.
 
     None where no test was seen to run a part of what changed: it may take the place of something else.
@@ -260,7 +260,7 @@ def _likeliest(one: _Seen) -> tuple[float, str]:
     return -one.weight, one.test
 
 
-def _seen_to_run(snapshot: Snapshot, changed: Iterable[Definition | str], history: History) -> Iterator[_Seen]:
+def _seen_to_run(snapshot: Snapshot, changed: Iterable[Definition | str], history: SuiteHistory) -> Iterator[_Seen]:
     """Find the tests that ran what *changed*, or a part of it, and that are still there."""
     numbers = _numbers_of(changed, history)
     texts = _Texts(snapshot)
@@ -280,7 +280,7 @@ def _seen_to_run(snapshot: Snapshot, changed: Iterable[Definition | str], histor
         yield _Seen(test, history.functions[ran[0]], weight, is_other)
 
 
-def _numbers_of(changed: Iterable[Definition | str], history: History) -> frozenset[int]:
+def _numbers_of(changed: Iterable[Definition | str], history: SuiteHistory) -> frozenset[int]:
     """Return the functions that tests ran and that changed, or lie in what changed."""
     parts: dict[str, list[str]] = {}
     for one in changed:
@@ -293,7 +293,7 @@ def _numbers_of(changed: Iterable[Definition | str], history: History) -> frozen
     )
 
 
-def _own_of(test: str, history: History) -> Function | None:
+def _own_of(test: str, history: SuiteHistory) -> Function | None:
     """Return the function that is the test itself, among those it ran; ``None`` where it is inherited or made."""
     path, _, name = test.partition("::")
     mine = (history.functions[number] for number in history.tests[test].ran)
@@ -316,7 +316,7 @@ def _told(one: SelectedTests, seen: Sequence[_Seen]) -> SelectedTests:
 _NOT_LATELY = (_LATE_RUNS, "")
 
 
-def _failed_lately(history: History, paths: Collection[str]) -> dict[str, tuple[int, str]]:
+def _failed_lately(history: SuiteHistory, paths: Collection[str]) -> dict[str, tuple[int, str]]:
     """Return of each of *paths* that had a failing test lately how many runs ago that was, and in words which."""
     found: dict[str, tuple[int, str]] = {}
     for test, known in history.tests.items():

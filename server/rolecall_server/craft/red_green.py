@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from rolecall_server.craft.test_text import WrittenTest, function_of, written_tests
+from rolecall_server.craft.test_quality.test_text import WrittenTest, function_of, written_tests
 from rolecall_server.craft.trial import Bench
-from rolecall_server.review.evidence import AlteredTest, Evidence, TestWithout
-from rolecall_server.sandbox import TestOutcome, TestRun
+from rolecall_server.review.proposals.evidence import AlteredTest, Evidence, TestWithout
+from rolecall_server.sandbox import TestResult, TestRun
 
 _FOLDERS_OF_TESTS = frozenset({"test", "tests"})
 
@@ -47,19 +47,19 @@ async def with_red_and_green(
 
 
 def _belongs_to_tests(path: str) -> bool:
-    """Whether tests are laid with *path* on the code as it was: fixtures, and data beside the tests."""
+    """Return whether *path* is laid over the old code together with the tests: fixtures, and data beside the tests."""
     place = PurePosixPath(path)
     return place.name == "conftest.py" or not _FOLDERS_OF_TESTS.isdisjoint(place.parts[:-1])
 
 
 def _touched(text: str, base: str | None) -> tuple[str, ...]:
-    """The tests of *text* that *base* has not, or has otherwise."""
+    """Return the tests of *text* that *base* does not have, or has in another form."""
     known = {test.name: ast.dump(test.node) for test in written_tests(base or "")}
     return tuple(test.name for test in written_tests(text) if known.get(test.name) != ast.dump(test.node))
 
 
 def _altered(path: str, text: str, base: str | None) -> Iterator[AlteredTest]:
-    """The tests of *base* that lose assertions in *text*."""
+    """Yield the tests of *base* that lose assertions in *text*."""
     now = {test.name: _assertions(test) for test in written_tests(text)}
     for test in written_tests(base or ""):
         gone = tuple(one for one in _assertions(test) if one not in now.get(test.name, ()))
@@ -68,7 +68,9 @@ def _altered(path: str, text: str, base: str | None) -> Iterator[AlteredTest]:
 
 
 def _assertions(test: WrittenTest) -> tuple[str, ...]:
-    """What *test* asserts, as source: ``assert``, ``self.assertEqual(...)`` and ``with pytest.raises(...)``."""
+    """Return the assertions of *test*, as source: ``assert``, ``self.assertEqual(...)`` and ``with
+    pytest.raises(...)``.
+    """
     return tuple(ast.unparse(node) for node in ast.walk(test.node) if _asserts(node))
 
 
@@ -79,8 +81,8 @@ def _asserts(node: ast.AST) -> bool:
     return name.startswith("assert") or name in ("raises", "warns")
 
 
-def _ends(run: object, path: str, name: str) -> tuple[TestOutcome, ...]:
-    """How the cases of a test ended in *run*, or its file where that could not be collected."""
+def _ends(run: object, path: str, name: str) -> tuple[TestResult, ...]:
+    """Return the outcomes of the cases of a test in *run*, or of its file if that could not be collected."""
     outcomes = run.outcomes if isinstance(run, TestRun) else ()
     return tuple(
         one
@@ -89,12 +91,12 @@ def _ends(run: object, path: str, name: str) -> tuple[TestOutcome, ...]:
     )
 
 
-def _fails(ends: tuple[TestOutcome, ...]) -> bool:
+def _fails(ends: tuple[TestResult, ...]) -> bool:
     return any(one.outcome in ("failed", "error") for one in ends)
 
 
-def _how(ends: tuple[TestOutcome, ...]) -> str:
-    """How a test ended, in a few words; empty where it was not run."""
+def _how(ends: tuple[TestResult, ...]) -> str:
+    """Return a few words on how a test ended; empty if it was not run."""
     bad = next((one for one in ends if _fails((one,))), None)
     return f"fails: {bad.message}" if bad else "passes" if ends else ""
 

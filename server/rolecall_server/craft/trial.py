@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from rolecall_analysis import Definition, SelectedTests, Snapshot, definitions_in, importers, is_python, select_tests
 from rolecall_server.context.kept_back import KeptBack
-from rolecall_server.craft.history import NOTHING_KNOWN, History, Memory, with_history, without_any
-from rolecall_server.review.evidence import CoverageChange, Evidence, Failure, Finding, Tally
+from rolecall_server.craft.history import NOTHING_KNOWN, SuiteHistory, SuiteHistoryStore, with_history, without_any
+from rolecall_server.review.proposals.evidence import CoverageChange, Evidence, Failure, GraphFinding, Tally
 from rolecall_server.sandbox import (
     Capabilities,
     FileCoverage,
@@ -20,7 +20,7 @@ from rolecall_server.sandbox import (
     Repetition,
     Shadow,
     Suite,
-    TestOutcome,
+    TestResult,
     TestRun,
     Unconfined,
     is_test_file,
@@ -33,12 +33,10 @@ from rolecall_server.sandbox import (
 )
 
 _MOST_MUTANTS = 2000
-_MOST_MUTANT_BYTES = 64_000_000
-"""Each mutant is a whole file."""
 
 
 @dataclass(frozen=True)
-class Target:
+class LinesUnderTest:
     """The lines of a file that tests are written for."""
 
     path: str
@@ -48,7 +46,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Bench:
-    """Where changes are tried; without a shadow or an interpreter nothing is run, and *reason* says why."""
+    """A place where changes are tried; without a shadow or an interpreter nothing is run, and *reason* says why."""
 
     shadow: Shadow | NotRun
     interpreter: Interpreter | NotRun
@@ -56,8 +54,8 @@ class Bench:
     suite_s: float = 0.0
     """After so long no test begins that was not asked for, where the whole suite is to run."""
     kept_back: KeptBack = field(default_factory=KeptBack)
-    """What the shadow keeps from code that runs there, for a model may see what that prints."""
-    memory: Memory | None = None
+    """The secrets that the shadow keeps from code that runs there, for a model may see what that prints."""
+    memory: SuiteHistoryStore | None = None
     """Where is kept what runs of the whole suite show of its tests; ``None``: nowhere."""
 
     def lay(self, files: Mapping[str, str | None]) -> None:
@@ -95,7 +93,7 @@ class Bench:
         return run
 
     async def repeat(self, files: Mapping[str, str | None], targets: Sequence[str], times: int) -> Repetition | NotRun:
-        """The tests in *targets* with *files* laid over the workspace, so many times, each in an order of its own."""
+        """Run the tests in *targets* several times with *files* laid over the workspace, each time in another order."""
         if isinstance(self.shadow, NotRun):
             return self.shadow
         if isinstance(self.interpreter, NotRun):
@@ -105,7 +103,9 @@ class Bench:
 
     @property
     def why_no_snippet(self) -> NotRun | None:
-        """Why no snippet of a model's is run, or ``None``: it runs behind walls only, where tests may run."""
+        """Return the reason why a model's snippet is not run, or ``None``: it runs only behind walls, and only where
+        tests may run.
+        """
         if isinstance(self.shadow, NotRun):
             return self.shadow
         if isinstance(self.shadow.confinement, Unconfined):
@@ -135,15 +135,14 @@ class Bench:
         return ", ".join([f"Python {answer.version[0]}.{answer.version[1]}", *(answer.tools or ["unittest"])])
 
     async def mutate(
-        self, files: Mapping[str, str | None], target: Target, tests: Sequence[str], timeout_s: float
+        self, files: Mapping[str, str | None], target: LinesUnderTest, tests: Sequence[str], timeout_s: float
     ) -> MutationRun | NotRun:
-        """Which of *tests* notice which mutants of *target*, with *files* laid over the workspace."""
+        """Return which of *tests* notice which mutants of *target*, with *files* laid over the workspace."""
         if isinstance(self.shadow, NotRun):
             return self.shadow
         if isinstance(self.interpreter, NotRun):
             return self.interpreter
         self.lay(files)
-        size = self.shadow.on_disk(target.path).stat().st_size
         return await run_mutants(
             self.shadow,
             self.interpreter,
@@ -151,21 +150,13 @@ class Bench:
             target.lines,
             tests,
             timeout_s=timeout_s,
-            at_most=min(_MOST_MUTANTS, max(1, _MOST_MUTANT_BYTES // max(1, size))),
+            at_most=_MOST_MUTANTS,
             by_test=True,
         )
 
 
-def affected_tests(snapshot: Snapshot, files: Collection[str]) -> tuple[str, ...]:
-    """Return the test files that a change of *files* concerns, likeliest to fail first.
-
-    A file of another language that no test is known to reach stands for all tests of its package.
-    """
-    return tuple(one.path for one in _selected(snapshot, files, {path: [path] for path in files}))
-
-
 def select_for_change(
-    snapshot: Snapshot, files: Mapping[str, str | None], history: History = NOTHING_KNOWN
+    snapshot: Snapshot, files: Mapping[str, str | None], history: SuiteHistory = NOTHING_KNOWN
 ) -> tuple[SelectedTests, ...]:
     """Return the test files that reach what *files* change in *snapshot*, likeliest to fail first, each with why.
 
@@ -184,7 +175,7 @@ def select_for_change(
     return tuple(one for one in with_history(snapshot, selected, parts, history) if files.get(one.path, "") is not None)
 
 
-def apart_from_change(snapshot: Snapshot, files: Mapping[str, str | None], history: History) -> frozenset[str]:
+def apart_from_change(snapshot: Snapshot, files: Mapping[str, str | None], history: SuiteHistory) -> frozenset[str]:
     """Return the tests that by *history* run nothing of what *files* change in *snapshot*.
 
     None where something changes that no test was seen to run: a new function may take the place of another.
@@ -209,7 +200,7 @@ def _changed_and_gone(snapshot: Snapshot, after: Snapshot, files: Iterable[str])
 def _selected(
     snapshot: Snapshot, files: Iterable[str], changed: Mapping[str, Sequence[Definition | str]]
 ) -> tuple[SelectedTests, ...]:
-    """The tests of what *changed* in Python, then those of the other *files*."""
+    """Return the tests of what *changed* in Python, then those of the other *files*."""
     selected = select_tests(snapshot, [part for path in files if is_python(path) for part in changed[path]])
     others = [path for path in files if not is_python(path) and changed[path]]
     elsewhere = {test: path for path in others for test in _tests_importing(snapshot, path)}
@@ -233,7 +224,7 @@ def _changed_parts(before: Snapshot, after: Snapshot, path: str) -> list[Definit
 
 
 def _texts(snapshot: Snapshot, path: str) -> dict[str, tuple[Definition, str]]:
-    """The definitions of *path*, but attributes, by their names, each with its text."""
+    """Return the definitions of *path*, except attributes, by their names, each with its text."""
     lines = (snapshot.text(path) or "").splitlines()
     return {
         part.qualified_name: (part, "\n".join(lines[part.span.start.line : part.span.end.line + 1]))
@@ -243,7 +234,7 @@ def _texts(snapshot: Snapshot, path: str) -> dict[str, tuple[Definition, str]]:
 
 
 def _tests_importing(snapshot: Snapshot, path: str) -> Iterable[str]:
-    """The test files that import *path*, directly or through other files; *path* itself where there are none."""
+    """Return the test files that import *path*, directly or through other files; *path* itself where there are none."""
     if is_test_file(path):
         return (path,)
     if not runs_tests(path):
@@ -261,19 +252,19 @@ def is_of_all(run: TestRun | NotRun | None) -> bool:
     return isinstance(run, TestRun) and 0 < run.collected <= len(run.outcomes)
 
 
-def bad_outcomes(run: TestRun | NotRun | None) -> tuple[TestOutcome, ...]:
-    """The tests of *run* that failed or broke."""
+def bad_outcomes(run: TestRun | NotRun | None) -> tuple[TestResult, ...]:
+    """Return the tests of *run* that failed or broke."""
     return run.failed if isinstance(run, TestRun) else ()
 
 
-def new_failures(before: TestRun | NotRun | None, after: TestRun | NotRun | None) -> tuple[TestOutcome, ...]:
-    """The tests that fail in *after* and did not in *before*."""
+def new_failures(before: TestRun | NotRun | None, after: TestRun | NotRun | None) -> tuple[TestResult, ...]:
+    """Return the tests that fail in *after* and did not in *before*."""
     known = {outcome.test_id for outcome in bad_outcomes(before)}
     return tuple(outcome for outcome in bad_outcomes(after) if outcome.test_id not in known)
 
 
 def breaks_the_run(before: TestRun | NotRun | None, after: TestRun | NotRun) -> bool:
-    """Whether *after* did not come to its end because of the change.
+    """Return whether the change kept *after* from coming to its end.
 
     What happened without the change too, or before any test began, is the environment's doing: nothing that a
     model could mend.
@@ -288,11 +279,11 @@ def evidence(
     after: TestRun | NotRun,
     *,
     problems: Sequence[str],
-    findings: Sequence[Finding],
+    findings: Sequence[GraphFinding],
     repairs: int,
     model: str,
 ) -> Evidence:
-    """What the two runs and the code graph show, in the words of a review."""
+    """Return the evidence that the two runs and the code graph give, in the words of a review."""
     without_run = Evidence(ran=False, problems=tuple(problems), findings=tuple(findings), repairs=repairs, model=model)
     if isinstance(after, NotRun) or after.status in ("not run", "no tests"):
         reason = str(after) if isinstance(after, NotRun) else after.reason
@@ -330,7 +321,7 @@ def _why_none_that_concerns(after: TestRun) -> str:
 
 
 def _mended(before: TestRun | NotRun | None, after: TestRun) -> tuple[str, ...]:
-    """The tests that failed before and pass now."""
+    """Return the tests that failed before and pass now."""
     passed = {outcome.test_id for outcome in after.passed}
     return tuple(outcome.test_id for outcome in bad_outcomes(before) if outcome.test_id in passed)
 

@@ -1,4 +1,4 @@
-"""What is wrong where a test fails: the test, the code, or the environment.
+"""The cause of a failing test: the test, the code, or the environment.
 
 The model says which, in lines of a fixed form; that something is missing around the code is read off the report. What
 is delivered is decided elsewhere, by how the tests ended: a model never says that a test passed.
@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from rolecall_server.craft.attempts import text_beside_edits
-from rolecall_server.craft.test_text import function_of
-from rolecall_server.sandbox import TestOutcome
+from rolecall_server.craft.test_quality.test_text import function_of
+from rolecall_server.sandbox import TestResult
 
 _MARKUP = r"[\s>*_`-]{0,40}"
 _FINDING = re.compile(rf"^{_MARKUP}Finding:{_MARKUP}([^\s:`*]{{1,400}}\.py)::([\w.]{{1,400}}){_MARKUP}:[\s*]*(\S.*)$")
@@ -33,7 +33,7 @@ _UNREACHABLE = re.compile(
 
 @dataclass(frozen=True)
 class Suspicion:
-    """What a model holds for wrong in the code under test."""
+    """A fault that a model suspects in the code under test."""
 
     path: str
     symbol: str
@@ -43,7 +43,7 @@ class Suspicion:
     """The names of the functions that it says show it, without a class."""
 
     def shown_by(self, test: str) -> bool:
-        """Whether it names *test*, which is a function's name as pytest joins it or a node id."""
+        """Return whether the finding names *test*, which is a function's name as pytest joins it, or a node id."""
         return _bare(test) in self.tests
 
 
@@ -52,14 +52,16 @@ def findings_in(said: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line.strip(" \t>*_`-") for line in _ANY_FINDING.findall(text_beside_edits(said))))
 
 
-def to_mend(failures: tuple[TestOutcome, ...], said: str) -> tuple[TestOutcome, ...]:
+def to_mend(failures: tuple[TestResult, ...], said: str) -> tuple[TestResult, ...]:
     """Return those of *failures* that no finding in *said* names: a test that somebody else has to correct is named."""
     named = {word for line in findings_in(said) for word in re.findall(r"\w+", line)}
     return tuple(one for one in failures if function_of(one.test_id).rpartition("::")[2] not in named)
 
 
 def read_suspicions(said: str) -> tuple[Suspicion, ...]:
-    """The lines of *said* that have the form of a finding: ``Finding: path::symbol: sentence. Shown by test_name.``"""
+    """Return the findings in *said*: its lines of the form ``Finding: path::symbol: sentence. Shown by test_name.``,
+    each once.
+    """
     found: list[Suspicion] = []
     for line in said.splitlines():
         if match := _FINDING.match(line):
@@ -71,18 +73,20 @@ def read_suspicions(said: str) -> tuple[Suspicion, ...]:
 
 
 def without_suspicions(said: str) -> str:
-    """*said* without the lines that have the form of a finding."""
+    """Return *said* without the lines that have the form of a finding."""
     return "\n".join(line for line in said.splitlines() if not _FINDING.match(line)).strip()
 
 
 def read_missing(said: str) -> dict[str, str]:
-    """What the environment lacks by the lines of *said* with the form ``Environment: test_name: what``, by test."""
+    """Return, by test, what the environment lacks by the lines of *said* with the form ``Environment: test_name:
+    what``.
+    """
     matches = (_ENVIRONMENT.match(line) for line in said.splitlines())
     return {match[1]: match[2].strip("` ") for match in matches if match}
 
 
-def why_environment(outcome: TestOutcome, said: str, is_own_module: Callable[[str], bool]) -> str:
-    """What the environment lacks for the failing test *outcome*, as a sentence; empty where it lacks nothing.
+def why_environment(outcome: TestResult, said: str, is_own_module: Callable[[str], bool]) -> str:
+    """Return a sentence on what the environment lacks for the failing test *outcome*; empty if it lacks nothing.
 
     A package that only the test itself imports is the test's fault. *is_own_module* tells the repository's modules.
     """
@@ -97,9 +101,9 @@ def why_environment(outcome: TestOutcome, said: str, is_own_module: Callable[[st
 
 
 def unexplained(
-    failures: Sequence[TestOutcome], said: str, is_own_module: Callable[[str], bool]
-) -> tuple[TestOutcome, ...]:
-    """Those of *failures* that neither a finding nor the environment explains: somebody should mend them."""
+    failures: Sequence[TestResult], said: str, is_own_module: Callable[[str], bool]
+) -> tuple[TestResult, ...]:
+    """Return those of *failures* that neither a finding nor the environment explains: somebody should mend them."""
     suspicions = read_suspicions(said)
     return tuple(
         outcome

@@ -9,22 +9,22 @@ from lsprotocol import types
 from pydantic import TypeAdapter, ValidationError
 
 from rolecall_analysis import Position, enclosing_definition
-from rolecall_server.context import AtHand, Complaint
+from rolecall_server.context import AtHand, EditorDiagnostic
 from rolecall_server.errors import NotFound, UserMustAct
 from rolecall_server.lsp.folders import latest_snapshot
-from rolecall_server.lsp.hunks import ShownHunk, shown_hunks, stale_hunks
-from rolecall_server.lsp.positions import place_at
+from rolecall_server.lsp.proposals.hunks import ShownHunk, shown_hunks, stale_hunks
 from rolecall_server.lsp.session import Folder, Session
+from rolecall_server.lsp.text.positions import place_at
 from rolecall_server.review.acceptance import with_needs
-from rolecall_server.review.shelf import DECIDED, Reviewed, check_undecided, last_act, load_proposal
+from rolecall_server.review.proposals.proposal_store import DECIDED, Reviewed, check_undecided, last_act, load_proposal
 from rolecall_server.workspace import split_lines
 
 _MAX_DIAGNOSTICS = 20
-_COMPLAINTS = TypeAdapter(tuple[Complaint, ...])
+_COMPLAINTS = TypeAdapter(tuple[EditorDiagnostic, ...])
 
 
 def read_arguments(arguments: tuple[Any, ...]) -> Mapping[str, Any]:
-    """The one object a command takes; empty where none was sent.
+    """Return the one object a command takes; empty where none was sent.
 
     Raises:
         UserMustAct: something else was sent.
@@ -39,7 +39,7 @@ def read_arguments(arguments: tuple[Any, ...]) -> Mapping[str, Any]:
 
 
 def read_text_argument(arguments: Mapping[str, Any], name: str) -> str:
-    """A text among the arguments; empty where it is missing.
+    """Return a text among the arguments; empty where it is missing.
 
     Raises:
         UserMustAct: it is no text.
@@ -53,7 +53,7 @@ def read_text_argument(arguments: Mapping[str, Any], name: str) -> str:
 
 
 def read_range(arguments: Mapping[str, Any]) -> types.Range | None:
-    """The range among the arguments, if there is one of the right shape."""
+    """Return the range among the arguments, if there is one of the right shape."""
     try:
         start, end = arguments["range"]["start"], arguments["range"]["end"]
         return types.Range(
@@ -65,7 +65,9 @@ def read_range(arguments: Mapping[str, Any]) -> types.Range | None:
 
 
 def read_hand(arguments: Mapping[str, Any]) -> AtHand:
-    """What the editor showed as the command came: a selection of something, and what other tools say in it."""
+    """Return the state of the editor as the command came: the selection, if it is not empty, and what other tools say
+    in it.
+    """
     where = read_range(arguments)
     selected = (where.start.line + 1, where.end.line + 1) if where is not None and where.start != where.end else None
     try:
@@ -76,7 +78,7 @@ def read_hand(arguments: Mapping[str, Any]) -> AtHand:
 
 
 async def symbol_at(session: Session, folder: Folder, path: str, uri: str, where: types.Range | None) -> str:
-    """The dotted name of the innermost function or class around *where*; empty outside of any."""
+    """Return the dotted name of the innermost function or class around *where*; empty outside of any."""
     document = session.documents.get(uri)
     if where is None or document is None:
         return ""
@@ -86,7 +88,7 @@ async def symbol_at(session: Session, folder: Folder, path: str, uri: str, where
 
 
 def find_proposal(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, Reviewed]:
-    """The undecided proposal the arguments name; the newest one where they name none.
+    """Return the undecided proposal the arguments name; the newest one where they name none.
 
     Raises:
         NotFound: there is none.
@@ -105,7 +107,7 @@ def find_proposal(session: Session, arguments: Mapping[str, Any]) -> tuple[Folde
 
 
 def find_hunk(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, Reviewed, str]:
-    """The hunk the arguments name by its ids, or by a place in a document.
+    """Return the hunk the arguments name by its ids, or by a place in a document.
 
     Raises:
         NotFound: there is none.
@@ -123,8 +125,33 @@ def find_hunk(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, R
     raise NotFound("There is no pending hunk here.", "Put the cursor on a line that Rolecall marks.")
 
 
-def find_decided(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, Reviewed, tuple[str, ...]]:
-    """The decided hunks the arguments name by proposal and hunk; what was decided last where they name none.
+def find_hunks(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, Reviewed, tuple[str, ...]]:
+    """Return the hunks that the arguments name: those of `hunkIds`, all of one proposal, else the one of `find_hunk`.
+
+    Raises:
+        NotFound: one of them does not exist or was decided before.
+        UserMustAct: `hunkIds` is no list of ids.
+    """
+    match arguments.get("hunkIds"):
+        case None:
+            folder, reviewed, hunk_id = find_hunk(session, arguments)
+            return folder, reviewed, (hunk_id,)
+        case [str(), *_] as named if all(isinstance(each, str) for each in cast("list[object]", named)):
+            folder, reviewed = find_proposal(session, arguments)
+            hunk_ids = tuple(dict.fromkeys(cast("list[str]", named)))
+            check_undecided(reviewed, hunk_ids)
+            return folder, reviewed, hunk_ids
+        case _:
+            raise UserMustAct("'hunkIds' must be a list of ids of hunks.", "See docs/protocol.md.")
+
+
+Decided = tuple[Folder, Reviewed, tuple[str, ...]]
+"""A proposal of a folder, and hunks of it that are decided."""
+
+
+def find_decided(session: Session, arguments: Mapping[str, Any]) -> tuple[Decided, ...]:
+    """Return the decided hunks the arguments name by proposal and hunk; what was decided last, the latest first, where
+    they name none.
 
     Raises:
         NotFound: there is nothing to undo.
@@ -138,25 +165,27 @@ def find_decided(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder
         reviewed = load_proposal(session.store, proposal_id)
         decided = [h for h, state in reviewed.states.items() if state in DECIDED and hunk_id in ("", h)]
         if decided:
-            return folder, reviewed, tuple(decided)
+            return ((folder, reviewed, tuple(decided)),)
     raise NotFound(f"Nothing is decided of {hunk_id or 'any hunk'} of {proposal_id}.", "Look at the pending proposals.")
 
 
-def _last_decided(session: Session) -> tuple[Folder, Reviewed, tuple[str, ...]]:
-    found = [
-        (act_id, folder, proposal_id, hunk_ids)
-        for folder in session.folders.values()
-        if (act := last_act(session.store, folder.root)) is not None
-        for act_id, proposal_id, hunk_ids in [act]
-    ]
+def _last_decided(session: Session) -> tuple[Decided, ...]:
+    acts = [(last_act(session.store, folder.root), folder) for folder in session.folders.values()]
+    found = {act[0]: (folder, act[1]) for act, folder in acts if act is not None}
     if not found:
         raise NotFound("There is no decision to undo.", "Nothing was accepted or rejected in this folder yet.")
-    _, folder, proposal_id, hunk_ids = max(found, key=lambda entry: entry[0])
-    return folder, load_proposal(session.store, proposal_id), hunk_ids
+    last = max(found)
+    together = session.decided_together if last in session.decided_together else {last}
+    return tuple(
+        (folder, load_proposal(session.store, proposal_id), hunk_ids)
+        for act_id, (folder, decided) in sorted(found.items(), reverse=True)
+        if act_id in together
+        for proposal_id, hunk_ids in reversed(decided.items())
+    )
 
 
 def overlaps(one: types.Range, other: types.Range) -> bool:
-    """Whether two ranges share a line."""
+    """Return whether two ranges share a line."""
     return one.start.line <= other.end.line and other.start.line <= one.end.line
 
 

@@ -27,43 +27,49 @@ _MANY_FILES = 500
 
 def begin_scan(session: Session, folder: Folder) -> None:
     """Start the first scan of *folder*, once."""
-    if not folder.scan_begun:
-        folder.scan_begun = True
+    if not folder.graph.scan_begun:
+        folder.graph.scan_begun = True
         if folder.guessed and not is_project(folder.root):
-            folder.ready.set_result(None)  # a lone file, perhaps in a home folder: what lies around it is no repository
+            folder.graph.ready.set_result(
+                None
+            )  # a lone file, perhaps in a home folder: what lies around it is no repository
             return
         _start(session, _scan(session, folder))
 
 
 async def current_snapshot(session: Session, folder: Folder) -> Snapshot:
-    """The code graph of *folder*, once its first scan is done and everything that was told has been looked at."""
-    await asyncio.shield(folder.ready)
-    while busy := [task for task in (folder.reading, folder.refreshing) if task is not None and not task.done()]:
+    """Wait until the first scan of *folder* is done and every reported change has been read, and return its
+    code graph.
+    """
+    await asyncio.shield(folder.graph.ready)
+    while busy := [
+        task for task in (folder.graph.reading, folder.graph.refreshing) if task is not None and not task.done()
+    ]:
         await asyncio.wait(busy)
     return session.snapshot(folder)
 
 
 async def latest_snapshot(session: Session, folder: Folder) -> Snapshot:
-    """What is known of *folder* so far, with its open documents as they are now."""
-    while folder.reading is not None and not folder.reading.done():
-        await asyncio.wait([folder.reading])
+    """Return the snapshot of *folder* as it is known so far, with its open documents as they are now."""
+    while folder.graph.reading is not None and not folder.graph.reading.done():
+        await asyncio.wait([folder.graph.reading])
     return session.snapshot(folder)
 
 
 def document_changed(session: Session, folder: Folder, path: str) -> None:
     """Have the graph see that the document *path* was opened, edited or closed."""
-    folder.unseen.add(path)
+    folder.graph.unseen.add(path)
     document = session.document_at(folder, path)
-    is_quick = document is not None and is_short(document) and path not in folder.in_hand
-    if not is_quick and (folder.reading is None or folder.reading.done()):
-        folder.reading = _start(session, _read_documents(session, folder))
+    is_quick = document is not None and is_short(document) and path not in folder.graph.in_hand
+    if not is_quick and (folder.graph.reading is None or folder.graph.reading.done()):
+        folder.graph.reading = _start(session, _read_documents(session, folder))
 
 
 def files_changed(session: Session, folder: Folder, paths: Iterable[str]) -> None:
     """Have the graph see what was created, changed or deleted on disk."""
-    folder.changed.update(paths)
-    if folder.changed and (folder.refreshing is None or folder.refreshing.done()):
-        folder.refreshing = _start(session, _refresh(session, folder))
+    folder.graph.changed.update(paths)
+    if folder.graph.changed and (folder.graph.refreshing is None or folder.graph.refreshing.done()):
+        folder.graph.refreshing = _start(session, _refresh(session, folder))
 
 
 async def _scan(session: Session, folder: Folder) -> None:
@@ -77,36 +83,36 @@ async def _scan(session: Session, folder: Folder) -> None:
             loop.call_soon_threadsafe(session.report_scan, folder, n_done, n_files)
 
     try:
-        await _in_thread(folder, lambda: folder.index.scan(progress, folder.closed.is_set))
-        if len(folder.index.snapshot().files) >= _MANY_FILES:
+        await _in_thread(folder, lambda: folder.graph.index.scan(progress, folder.graph.closed.is_set))
+        if len(folder.graph.index.snapshot().files) >= _MANY_FILES:
             gc.freeze()
     finally:
         session.report_scan(folder, None, 0)
-        if not folder.ready.done():
-            folder.ready.set_result(None)
+        if not folder.graph.ready.done():
+            folder.graph.ready.set_result(None)
 
 
 async def _refresh(session: Session, folder: Folder) -> None:
-    while folder.changed and not folder.closed.is_set():
+    while folder.graph.changed and not folder.graph.closed.is_set():
         await asyncio.sleep(_BURST_S)
-        paths, folder.changed = folder.changed, set()
-        await _in_thread(folder, lambda paths=paths: folder.index.refresh(paths))
+        paths, folder.graph.changed = folder.graph.changed, set()
+        await _in_thread(folder, lambda paths=paths: folder.graph.index.refresh(paths))
 
 
 async def _read_documents(session: Session, folder: Folder) -> None:
     """Read documents until the graph has seen all, the newest text of each."""
-    while folder.unseen and not folder.closed.is_set():
-        path = folder.unseen.pop()
-        folder.in_hand.add(path)
+    while folder.graph.unseen and not folder.graph.closed.is_set():
+        path = folder.graph.unseen.pop()
+        folder.graph.in_hand.add(path)
         try:
             document = session.document_at(folder, path)
             if document is None:
-                await _in_thread(folder, lambda path=path: folder.index.close_document(path))
+                await _in_thread(folder, lambda path=path: folder.graph.index.close_document(path))
             else:
                 text = document.text
-                await _in_thread(folder, lambda path=path, text=text: folder.index.open_document(path, text))
+                await _in_thread(folder, lambda path=path, text=text: folder.graph.index.open_document(path, text))
         finally:
-            folder.in_hand.discard(path)
+            folder.graph.in_hand.discard(path)
 
 
 async def _in_thread(folder: Folder, work: Callable[[], tuple[Problem, ...] | None]) -> None:
@@ -119,8 +125,8 @@ async def _in_thread(folder: Folder, work: Callable[[], tuple[Problem, ...] | No
         logger.exception("The code graph of %s could not be brought up to date.", folder.root)
         return
     for problem in problems or ():
-        if problem not in folder.told:
-            folder.told.add(problem)
+        if problem not in folder.graph.told:
+            folder.graph.told.add(problem)
             level = logging.INFO if problem.path else logging.WARNING
             logger.log(level, "%s: %s", problem.path or folder.root, problem.message)
 

@@ -17,8 +17,8 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from rolecall_server import __version__
-from rolecall_server.lsp.documents import Document, changed, file_path
-from rolecall_server.lsp.positions import Encoding
+from rolecall_server.lsp.text.documents import OpenDocument, changed, file_path
+from rolecall_server.lsp.text.positions import Encoding
 from rolecall_server.lsp.untyped import fields_of
 
 CAPABILITIES = types.ClientCapabilities(
@@ -40,7 +40,7 @@ class HeadlessEditor:
     """An editor that a program drives."""
 
     def __init__(self, on_message: Callable[[str], None], on_progress: Callable[[str], None]) -> None:
-        self.documents: dict[str, Document] = {}
+        self.documents: dict[str, OpenDocument] = {}
         self.diagnostics: dict[str, list[types.Diagnostic]] = {}
         self._runs: dict[str, asyncio.Future[Mapping[str, Any]]] = {}
         self._edited = asyncio.Event()
@@ -67,7 +67,7 @@ class HeadlessEditor:
         """Open a file; its URI."""
         uri = path.as_uri()
         text = path.read_bytes().decode("utf-8")
-        self.documents[uri] = Document(uri, "python", 1, text)
+        self.documents[uri] = OpenDocument(uri, "python", 1, text)
         item = types.TextDocumentItem(uri, "python", 1, text)
         self._client.text_document_did_open(types.DidOpenTextDocumentParams(item))
         return uri
@@ -149,7 +149,7 @@ class HeadlessEditor:
                 self._edit(document, [each for each in change.edits if isinstance(each, types.TextEdit)])
         return types.ApplyWorkspaceEditResult(applied=True)
 
-    def _edit(self, document: Document, edits: list[types.TextEdit]) -> None:
+    def _edit(self, document: OpenDocument, edits: list[types.TextEdit]) -> None:
         """Apply *edits*, which count in the text as it is, from the last to the first, and tell the server."""
         edits.sort(key=lambda edit: (edit.range.start.line, edit.range.start.character), reverse=True)
         changes = [types.TextDocumentContentChangePartial(edit.range, edit.new_text) for edit in edits]

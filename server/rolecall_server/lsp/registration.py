@@ -1,78 +1,95 @@
-"""Which function answers which method and which command: the one place that knows all of them."""
+"""The function that answers each method and each command: this is the one place that knows all of them."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
+from pkgutil import resolve_name
 from typing import Any
 
 from lsprotocol import types
 
-from rolecall_server.errors import RolecallError
+from rolecall_server.errors import RolecallError, UserMustAct
 from rolecall_server.lsp.arguments import read_arguments
-from rolecall_server.lsp.commands import decide, document, show, team, work
-from rolecall_server.lsp.editor_model import DELTA_NOTIFICATION, take_delta
-from rolecall_server.lsp.features import Feature
-from rolecall_server.lsp.handlers import code_action as code_actions
-from rolecall_server.lsp.handlers.code_action import code_action
-from rolecall_server.lsp.handlers.code_action_resolve import code_action_resolve
-from rolecall_server.lsp.handlers.code_lens import code_lens
-from rolecall_server.lsp.handlers.definition import definition
-from rolecall_server.lsp.handlers.did_change import did_change
-from rolecall_server.lsp.handlers.did_change_configuration import did_change_configuration
-from rolecall_server.lsp.handlers.did_change_watched_files import did_change_watched_files
-from rolecall_server.lsp.handlers.did_change_workspace_folders import did_change_workspace_folders
-from rolecall_server.lsp.handlers.did_close import did_close
-from rolecall_server.lsp.handlers.did_open import did_open
-from rolecall_server.lsp.handlers.did_save import did_save
-from rolecall_server.lsp.handlers.document_symbol import document_symbol
-from rolecall_server.lsp.handlers.hover import hover
-from rolecall_server.lsp.handlers.incoming_calls import incoming_calls
-from rolecall_server.lsp.handlers.initialize import initialize
-from rolecall_server.lsp.handlers.initialized import initialized
-from rolecall_server.lsp.handlers.messages import messages
-from rolecall_server.lsp.handlers.outgoing_calls import outgoing_calls
-from rolecall_server.lsp.handlers.prepare_call_hierarchy import prepare_call_hierarchy
-from rolecall_server.lsp.handlers.prepare_rename import prepare_rename
-from rolecall_server.lsp.handlers.prepare_type_hierarchy import prepare_type_hierarchy
-from rolecall_server.lsp.handlers.progress_cancel import progress_cancel
-from rolecall_server.lsp.handlers.references import references
-from rolecall_server.lsp.handlers.rename import rename
-from rolecall_server.lsp.handlers.shutdown import shutdown
-from rolecall_server.lsp.handlers.status import STATUS_REQUEST, status
-from rolecall_server.lsp.handlers.subtypes import subtypes
-from rolecall_server.lsp.handlers.supertypes import supertypes
-from rolecall_server.lsp.handlers.text_document_content import text_document_content
-from rolecall_server.lsp.handlers.usage import rolecall_usage
-from rolecall_server.lsp.handlers.workspace_symbol import workspace_symbol
-from rolecall_server.lsp.page_problems import check_soon
+from rolecall_server.lsp.client import Feature
+from rolecall_server.lsp.handlers.hierarchies import (
+    incoming_calls,
+    outgoing_calls,
+    prepare_call_hierarchy,
+    prepare_type_hierarchy,
+    subtypes,
+    supertypes,
+)
+from rolecall_server.lsp.handlers.lifecycle import initialize, initialized, progress_cancel, shutdown
+from rolecall_server.lsp.handlers.navigation import definition, references
+from rolecall_server.lsp.handlers.review import code_action as code_actions
+from rolecall_server.lsp.handlers.review.code_action import code_action
+from rolecall_server.lsp.handlers.review.code_action_resolve import code_action_resolve
+from rolecall_server.lsp.handlers.review.code_lens import code_lens
+from rolecall_server.lsp.handlers.review.hover import hover
+from rolecall_server.lsp.handlers.review.review import REVIEW_REQUEST, review
+from rolecall_server.lsp.handlers.review.review_save import SAVE_REQUEST, review_save
+from rolecall_server.lsp.handlers.review.review_text import TEXT_REQUEST, review_text
+from rolecall_server.lsp.handlers.review.text_document_content import text_document_content
+from rolecall_server.lsp.handlers.symbols import document_symbol, workspace_symbol
+from rolecall_server.lsp.handlers.team.activity import ACTIVITY_REQUEST, activity
+from rolecall_server.lsp.handlers.team.messages import MESSAGES_REQUEST, messages
+from rolecall_server.lsp.handlers.team.model_choice import (
+    CHOICES_REQUEST,
+    KEY_REQUEST,
+    TEST_REQUEST,
+    model_choices,
+    model_key,
+    model_test,
+)
+from rolecall_server.lsp.handlers.team.prepare_rename import prepare_rename
+from rolecall_server.lsp.handlers.team.rename import rename
+from rolecall_server.lsp.handlers.team.status import STATUS_REQUEST, status
+from rolecall_server.lsp.handlers.team.usage import rolecall_usage
+from rolecall_server.lsp.handlers.text import did_change, did_close, did_open, did_save
+from rolecall_server.lsp.handlers.workspace import (
+    did_change_configuration,
+    did_change_watched_files,
+    did_change_workspace_folders,
+)
+from rolecall_server.lsp.pages.problems import check_soon
+from rolecall_server.lsp.runs.editor_model import DELTA_NOTIFICATION, take_delta
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.lsp.team_runs import MESSAGES_REQUEST
 
 Command = Callable[[RolecallServer, Mapping[str, Any]], dict[str, Any] | Awaitable[dict[str, Any]]]
 
-COMMANDS: Mapping[str, Command] = {
-    "rolecall.tests.generate": work.generate_tests,
-    "rolecall.brief.implement": work.implement_brief,
-    "rolecall.run.start": team.start,
-    "rolecall.run.pause": team.pause,
-    "rolecall.run.resume": team.resume,
-    "rolecall.run.cancel": work.cancel,
-    "rolecall.run.context": show.show_sent,
-    "rolecall.proposal.show": show.show_proposal,
-    "rolecall.document.show": document.show_document,
-    "rolecall.hunk.accept": decide.accept_hunk,
-    "rolecall.hunk.reject": decide.reject_hunk,
-    "rolecall.file.accept": decide.accept_file,
-    "rolecall.file.reject": decide.reject_file,
-    "rolecall.proposal.accept": decide.accept_proposal,
-    "rolecall.proposal.reject": decide.reject_proposal,
-    "rolecall.all.accept": decide.accept_all,
-    "rolecall.all.reject": decide.reject_all,
-    "rolecall.hunk.edit": decide.edit_hunk,
-    "rolecall.hunk.revise": work.revise_hunk,
-    "rolecall.decision.undo": decide.undo_decision,
+COMMANDS: Mapping[str, str] = {
+    "rolecall.tests.generate": "work:generate_tests",
+    "rolecall.brief.implement": "work:implement_brief",
+    "rolecall.run.start": "team:start",
+    "rolecall.run.pause": "team:pause",
+    "rolecall.run.resume": "team:resume",
+    "rolecall.run.cancel": "work:cancel",
+    "rolecall.run.context": "show:show_sent",
+    "rolecall.proposal.show": "show:show_proposal",
+    "rolecall.document.show": "document:show_document",
+    "rolecall.hunk.accept": "decide:accept_hunk",
+    "rolecall.hunk.reject": "decide:reject_hunk",
+    "rolecall.file.accept": "decide:accept_file",
+    "rolecall.file.reject": "decide:reject_file",
+    "rolecall.proposal.accept": "decide:accept_proposal",
+    "rolecall.proposal.reject": "decide:reject_proposal",
+    "rolecall.all.accept": "decide:accept_all",
+    "rolecall.all.reject": "decide:reject_all",
+    "rolecall.hunk.edit": "decide:edit_hunk",
+    "rolecall.hunk.revise": "work:revise_hunk",
+    "rolecall.decision.undo": "decide:undo_decision",
 }
+"""The function below `commands` for each command. It is imported when first called: a run needs half of all modules."""
+
+BEGINNING_RUNS = (
+    "rolecall.tests.generate",
+    "rolecall.brief.implement",
+    "rolecall.run.start",
+    "rolecall.run.resume",
+    "rolecall.hunk.revise",
+)
+"""The commands that run code of the workspace, or have it read by a model."""
 
 OPTIONAL_FEATURES = (
     Feature("navigation.definition", "text_document.definition", {types.TEXT_DOCUMENT_DEFINITION: definition}),
@@ -166,15 +183,25 @@ def register(server: RolecallServer) -> None:
     server.feature(DELTA_NOTIFICATION)(take_delta)
     server.feature(MESSAGES_REQUEST)(messages)
     server.feature(STATUS_REQUEST)(status)
-    for name, command in COMMANDS.items():
-        server.command(name)(_told(command))
+    server.feature(ACTIVITY_REQUEST)(activity)
+    server.feature(CHOICES_REQUEST)(model_choices)
+    server.feature(KEY_REQUEST)(model_key)
+    server.feature(TEST_REQUEST)(model_test)
+    server.feature(REVIEW_REQUEST)(review)
+    server.feature(TEXT_REQUEST)(review_text)
+    server.feature(SAVE_REQUEST)(review_save)
+    for name, function in COMMANDS.items():
+        server.command(name)(_told(function, needs_trust=name in BEGINNING_RUNS))
 
 
-def _told(command: Command) -> Callable[..., Awaitable[dict[str, Any]]]:
-    """*command* with its errors shown to the developer, once, and named in the reply."""
+def _told(function: str, *, needs_trust: bool) -> Callable[..., Awaitable[dict[str, Any]]]:
+    """Return the *function* of a command, with its errors shown to the developer, once, and named in the reply."""
 
     async def run(ls: RolecallServer, *arguments: Any) -> dict[str, Any]:
         try:
+            if needs_trust and ls.session.client.restricted:
+                raise UserMustAct("This workspace is not trusted.", "Trust it in your editor, then try again.")
+            command: Command = resolve_name(f"rolecall_server.lsp.commands.{function}")
             result = command(ls, read_arguments(arguments))
             return await result if inspect.isawaitable(result) else result
         except RolecallError as error:

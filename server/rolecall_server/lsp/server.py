@@ -9,13 +9,16 @@ from typing import Any
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
-from pygls.protocol import default_converter
 
 from rolecall_server import __version__
 from rolecall_server.errors import RolecallError
-from rolecall_server.lsp.features import Feature
-from rolecall_server.lsp.protocol import RolecallProtocol
+from rolecall_server.lsp.client import Feature
+from rolecall_server.lsp.protocol import RolecallProtocol, make_converter
 from rolecall_server.lsp.session import Session
+
+ACTIVITY_NOTIFICATION = "rolecall/activity/changed"
+_SOON_S = 0.25
+"""The time for which changes are gathered: a scan tells of every file."""
 
 logger = logging.getLogger(__name__)
 
@@ -29,17 +32,19 @@ class RolecallServer(LanguageServer):
             __version__,
             text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
             protocol_cls=RolecallProtocol,
-            converter_factory=default_converter,
+            converter_factory=make_converter,
             max_workers=2,  # each thread that computes delays the event loop by a turn of the interpreter
         )
         self.session = session
         self.optional_features: Sequence[Feature] = ()
-        """What is asked only while a setting turns it on."""
+        """The features that are asked for only while a setting turns them on."""
         self.page_features: Sequence[Feature] = ()
-        """What is asked about documents of the team."""
+        """The features for documents of the team."""
         self.registrations: dict[str, types.Registration] = {}
-        """What the editor was told to send, by method."""
+        """The requests that the editor was told to send, by method."""
         self.registering = asyncio.Lock()
+        self._activity_told: asyncio.TimerHandle | None = None
+        self._activity_moved = False
 
     @property
     def rolecall_protocol(self) -> RolecallProtocol:
@@ -76,6 +81,22 @@ class RolecallServer(LanguageServer):
         """Send one of our own notifications, to a client that announced it knows them."""
         if self.session.client.rolecall:
             self.protocol.notify(method, params)
+
+    def activity_changed(self) -> None:
+        """Tell a client of ours, at once and then once in a while, that what is at work or waits is something else."""
+        if not self.session.client.rolecall:
+            return
+        if self._activity_told is not None:
+            self._activity_moved = True
+            return
+        self.notify_client(ACTIVITY_NOTIFICATION, {})
+        self._activity_told = asyncio.get_running_loop().call_later(_SOON_S, self._tell_again)
+
+    def _tell_again(self) -> None:
+        self._activity_told, moved = None, self._activity_moved
+        self._activity_moved = False
+        if moved:
+            self.activity_changed()
 
     def report_server_error(self, error: Exception, source: object) -> None:
         """Log what pygls would show: a malformed message is nothing the developer can act on."""

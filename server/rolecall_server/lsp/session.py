@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,15 +16,15 @@ from types import MappingProxyType
 from lsprotocol import types
 
 from rolecall_analysis import Index, Problem, Snapshot, Workers
-from rolecall_analysis.index import SHORT_CHARACTERS
-from rolecall_analysis.saved import saved_path
+from rolecall_analysis.indexing.index import SHORT_CHARACTERS
+from rolecall_analysis.indexing.saved_facts import saved_path
 from rolecall_server.errors import FileRefused
-from rolecall_server.lsp.documents import Document, file_path
-from rolecall_server.lsp.positions import Encoding
-from rolecall_server.lsp.untyped import fields_of
+from rolecall_server.lsp.client import Client
+from rolecall_server.lsp.text.documents import OpenDocument, file_path
 from rolecall_server.review.acceptance import FileEdit
-from rolecall_server.review.shelf import Reviewed, load_undecided, take_over
-from rolecall_server.review.trace import Traces
+from rolecall_server.review.proposals.edit_journal import take_over
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_undecided
+from rolecall_server.review.proposals.provenance import Traces
 from rolecall_server.settings import Settings
 from rolecall_server.store import LandingRow, Store
 from rolecall_server.team.control import Control
@@ -34,7 +35,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Placed:
-    """Where the hunks of one file of a proposal are shown."""
+    """The places where the hunks of one file of a proposal are shown."""
 
     uri: str
     ranges: Mapping[str, types.Range]
@@ -44,34 +45,27 @@ class Placed:
 
 
 @dataclass
-class Asked:
+class RequestedText:
     """A document that the developer was asked to write in."""
 
     offered: str
-    """What it held, or what was taken from it last."""
+    """The text that it held, or that was taken from it last."""
     submit: Callable[[str], Awaitable[None]]
     """Takes what the developer wrote."""
     once: bool
-    """Whether it is done with after one answer."""
+    """It is done with after one answer."""
     saved: tuple[int, int] | None = None
     """When the file was written (ns) and its size, as last seen."""
 
 
 @dataclass
-class Folder:
-    """One root folder of the session."""
+class FolderGraph:
+    """The code graph of a folder, and what it has still to be told of."""
 
-    root: Path
     index: Index
-    proposals: dict[str, Reviewed]
-    """What is still to be decided, by proposal id."""
-    traces: Traces
-    """Where accepted lines came from."""
     ready: asyncio.Future[None]
     """Done when the first scan is."""
-    guessed: bool = False
-    """Whether a file brought it, and not the editor."""
-    opened_at_s: float = field(default_factory=time.monotonic)
+    scan_begun: bool = False
     unseen: set[str] = field(default_factory=set[str])
     """Documents of which the code graph has not seen that they were opened, edited or closed."""
     in_hand: set[str] = field(default_factory=set[str])
@@ -79,92 +73,80 @@ class Folder:
     reading: asyncio.Task[None] | None = None
     """Has the graph see documents that take longer than somebody who asks should wait in the event loop."""
     changed: set[str] = field(default_factory=set[str])
-    """What changed on disk and has not been looked at."""
+    """The files that changed on disk and have not been looked at."""
     refreshing: asyncio.Task[None] | None = None
     """Looks at it."""
     told: set[Problem] = field(default_factory=set[Problem])
-    """What is in the log already."""
+    """The problems that are in the log already."""
     closed: threading.Event = field(default_factory=threading.Event)
     """Set when nobody wants the graph any more."""
-    scan_begun: bool = False
+
+
+@dataclass
+class FolderMarks:
+    """The marks that the editor shows for the proposals of a folder."""
+
     placed: dict[tuple[str, str], Placed] = field(default_factory=dict[tuple[str, str], Placed])
     """Where hunks are shown, by proposal id and path in the proposal."""
-    shown: dict[str, list[types.Diagnostic]] = field(default_factory=dict[str, list[types.Diagnostic]])
-    """What was published last, by URI."""
+    published: dict[str, list[types.Diagnostic]] = field(default_factory=dict[str, list[types.Diagnostic]])
+    """The diagnostics that were published last, by URI."""
+    drawn: object = None
+    """By what an editor that draws hunks was told last that they are others (`hunks._drawn`)."""
+    findings: dict[str, list[tuple[str, types.Diagnostic]]] = field(
+        default_factory=dict[str, list[tuple[str, types.Diagnostic]]]
+    )
+    """The diagnostics of defects in tested code, by proposal, with the URI it is shown in."""
+    decided_last: tuple[tuple[int, int], tuple[tuple[Reviewed, tuple[str, ...]], ...]] | None = None
+    """A moment of the store, and what was decided last then: proposals with their hunks (`hunks.decided_last`)."""
+
+
+@dataclass
+class FolderEdits:
+    """The edits by which decisions change the files of a folder, and what the editor tells of them."""
+
     chains: dict[str, list[LandingRow]] = field(default_factory=dict[str, list[LandingRow]])
-    """What decisions did to files in this session, by path, oldest first."""
+    """The steps by which decisions changed files in this session, by path, oldest first."""
+    to_tell: tuple[str, ...] = ()
+    """Sentences about decisions here that a process left unfinished when it ended, until the developer was told."""
     made: dict[str, FileEdit] = field(default_factory=dict[str, FileEdit])
     """The edit of the last step of each chain that was begun in this session."""
     standing: dict[str, int] = field(default_factory=dict[str, int])
-    """How many steps of each chain stood in the text when it was last looked at."""
-    deciding: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """The number of steps of each chain that stood in the text when it was last looked at."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while the editor is asked to make an edit."""
     in_flight: frozenset[tuple[str, str]] = frozenset()
     """The hunks it is asked for, with their proposals."""
     in_memory: set[str] = field(default_factory=set[str])
     """Files that the editor says it changed, while the disk shows the old text and no open document the new one."""
-    findings: dict[str, list[tuple[str, types.Diagnostic]]] = field(
-        default_factory=dict[str, list[tuple[str, types.Diagnostic]]]
-    )
-    """What looks wrong in tested code, by proposal, with the URI it is shown in."""
-    decided_last: tuple[tuple[int, int], tuple[Reviewed, tuple[str, ...]] | None] | None = None
-    """A moment of the store, and what was decided last then: the proposal and the hunks (`hunks.decided_last`)."""
     told_texts: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    """What the editor told of open documents since it was last asked to make an edit, by path, the latest last."""
+    """The texts of open documents told since the editor was last asked to make an edit, by path, the latest last."""
     moved: set[str] = field(default_factory=set[str])
     """Files that changed meanwhile, to be looked at afterwards."""
+
+
+@dataclass
+class Folder:
+    """One root folder of the session."""
+
+    root: Path
+    graph: FolderGraph
+    proposals: dict[str, Reviewed]
+    """The proposals with something left to decide, by id."""
+    traces: Traces
+    """Where accepted lines came from."""
+    edits: FolderEdits
+    guessed: bool = False
+    """A file brought it, and not the editor."""
+    opened_at_s: float = field(default_factory=time.monotonic)
+    marks: FolderMarks = field(default_factory=FolderMarks)
 
 
 ReportScan = Callable[[Folder, int | None, int], None]
 
 
 @dataclass(frozen=True)
-class Client:
-    """What the editor can do, as far as Rolecall cares."""
-
-    encoding: Encoding = Encoding.Utf16
-    progress: bool = False
-    """It shows progress that the server begins."""
-    document_changes: bool = False
-    create_files: bool = False
-    """It creates files as part of an edit."""
-    delete_files: bool = False
-    rename_files: bool = False
-    show_document: bool = False
-    shows_content: bool = False
-    """It reads documents that the server gives it, by their URI."""
-    refreshes_lenses: bool = False
-    annotations: bool = False
-    """It takes a word about each edit."""
-    resolves: frozenset[str] = frozenset()
-    """What of a code action it asks for only when it is needed."""
-    code_actions: bool = False
-    """It takes code actions; otherwise it takes the bare commands of which it then shows the titles."""
-    watched_files: bool = False
-    """It can be asked to watch files."""
-    ends_empty_files: bool = False
-    """It holds an empty line in a file that is empty or new, and ends it when it saves: Neovim."""
-    extends_last_line: bool = False
-    """It adds an empty line to what is inserted on the line after the last: Neovim 0.11."""
-    hides_crlf: bool = False
-    """It holds LF where all lines of a file end in CRLF, and saves them as they were: Emacs."""
-    tells_when_idle: bool = False
-    """Of an edit that it made for the server it tells only after somebody next pressed a key: Emacs."""
-    pause_after_reply_s: float = 0.0
-    """Where a message comes together with a reply, it is read only when the next one comes: Emacs 28."""
-    rolecall: bool = False
-    """It is a Rolecall client and wants the notifications of `docs/protocol.md`."""
-    input: bool = False
-    """It can ask the developer for a line of text."""
-    models: bool = False
-    """It can ask its own language models."""
-    trusted: bool = False
-    """It has asked the developer whether the workspace's code may run, and starts in no other."""
-
-
-@dataclass(frozen=True)
 class Patience:
-    """How long the server waits for an editor."""
+    """The times for which the server waits for an editor."""
 
     answer_s: float = 120.0
     """For the answer to an edit, while other decisions wait; it may be asking the developer."""
@@ -187,14 +169,14 @@ class Session:
     """Told how far a first scan is: the files read (None when it has ended) and to read."""
     settings: Settings = field(default_factory=Settings)
     settings_problems: tuple[str, ...] = ()
-    """What is wrong with the options they were read from."""
+    """The problems of the options they were read from."""
     store_damage: str = ""
-    """What became of the store before, where that could not be read; empty where nothing did."""
+    """A sentence about the store before, where that could not be read; empty where nothing did."""
     told_first: tuple[str, ...] = ()
-    """What became of changes of files that were begun by a command that was ended."""
+    """Sentences about changes of files that a command began and that was then ended."""
     client: Client = field(default_factory=Client)
     patience: Patience = field(default_factory=Patience)
-    documents: dict[str, Document] = field(default_factory=dict[str, Document])
+    documents: dict[str, OpenDocument] = field(default_factory=dict[str, OpenDocument])
     """The open ones, by URI."""
     told_kinds: set[str] = field(default_factory=set[str])
     """The kinds of files of which the editor told that they were opened."""
@@ -202,27 +184,45 @@ class Session:
     runs: dict[str, asyncio.Task[None]] = field(default_factory=dict[str, asyncio.Task[None]])
     """The running ones, by run id."""
     controls: dict[str, Control] = field(default_factory=dict[str, Control])
-    """What steers those of the whole team."""
+    """The controls of the running ones."""
+    decided_together: frozenset[int] = frozenset()
+    """The acts, one for each folder, that the last decision on all folders was."""
     distrusted: set[str] = field(default_factory=set[str])
     """The fingerprints of those Pythons of workspaces that the developer does not want to be used."""
-    asked: dict[Path, Asked] = field(default_factory=dict[Path, Asked])
+    asked: dict[Path, RequestedText] = field(default_factory=dict[Path, RequestedText])
     """The documents that the developer was asked to write in."""
     watching_asked: bool = False
-    """Whether their files are being looked at."""
+    """Their files are being looked at."""
+    keys: dict[str, str] = field(default_factory=dict[str, str], repr=False)
+    """The keys that the editor keeps, by the address that each is for; they are never stored here."""
+    indexing: dict[Path, tuple[int, int]] = field(default_factory=dict[Path, tuple[int, int]])
+    """The files read and to read of first scans, by folder."""
+    steps: dict[str, str] = field(default_factory=dict[str, str])
+    """The latest words on each running run, by its id."""
     given: dict[str, str] = field(default_factory=dict[str, str])
     """The documents that the editor reads from us, by URI, as they were last given."""
+    review_told: asyncio.TimerHandle | None = None
+    """Pending while the editor was told a moment ago that the review has changed."""
+    review_moved: bool = False
+    """Set when it has changed again since."""
     refreshing: asyncio.TimerHandle | None = None
     """Tells the editor soon that what it reads from us has changed."""
     checking: asyncio.TimerHandle | None = None
     """Looks soon at what is wrong with the open documents of the team."""
     follows_pages: bool = False
-    """Whether the editor was told that we answer questions about documents of the team."""
+    """The editor was told that we answer questions about documents of the team."""
     progress: dict[str, str] = field(default_factory=dict[str, str])
     """The run that each progress token shows."""
     model_calls: dict[str, Callable[[str], None]] = field(default_factory=dict[str, Callable[[str], None]])
-    """What takes the pieces of a reply of the editor's own model, by the id of the call."""
+    """The functions that take the pieces of a reply of the editor's own model, by the id of the call."""
     background: set[asyncio.Task[None]] = field(default_factory=set[asyncio.Task[None]])
     """Tasks that would be lost without a reference."""
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        """The variables of this process, with the key that the editor keeps for the address that is set."""
+        key = self.keys.get(self.settings.model.base_url.rstrip("/"))
+        return {**os.environ, self.settings.model.api_key_variable: key} if key else os.environ
 
     @cached_property
     def scratch(self) -> Path:
@@ -235,18 +235,17 @@ class Session:
         return self.store.path.parent.resolve() / "documents"
 
     def open_folder(self, root: Path, *, guessed: bool = False) -> Folder:
-        """The folder at *root*, opened now if it was not, with the documents that are open in it."""
+        """Return the folder at *root* with the documents that are open in it; open it first if necessary."""
         folder = self.folders.get(root)
         if folder is None:
-            chains = take_over(self.store, root, partial(read_text_or_none, Workspace(root)))
+            left = take_over(self.store, root, partial(read_text_or_none, Workspace(root)))
             proposals = {reviewed.proposal.id: reviewed for reviewed in load_undecided(self.store, root)}
             ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             saved_in = saved_path(self.cache, root) if self.cache is not None else None
-            index = Index(root, saved_in=saved_in, workers=self.workers)
-            folder = self.folders[root] = Folder(
-                root, index, proposals, Traces(self.store, root), ready, guessed, chains=chains
-            )
-            folder.unseen.update(self.workspace(folder).buffers)
+            graph = FolderGraph(Index(root, saved_in=saved_in, workers=self.workers), ready)
+            edits = FolderEdits(chains={**left.chains}, to_tell=left.told)
+            folder = self.folders[root] = Folder(root, graph, proposals, Traces(self.store, root), edits, guessed)
+            folder.graph.unseen.update(self.workspace(folder).buffers)
         folder.guessed = folder.guessed and guessed
         return folder
 
@@ -254,20 +253,27 @@ class Session:
         """Forget the folder at *root*, if it is open; its store keeps everything."""
         folder = self.folders.pop(root, None)
         if folder is not None:
-            folder.closed.set()
+            folder.graph.closed.set()
         return folder
+
+    async def stop_runs(self) -> None:
+        """Cancel all runs and wait until they have cleaned up after themselves."""
+        tasks = list(self.runs.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     def close(self) -> None:
         """End the processes and let go of the files that the code graph holds; it may take a moment."""
         for folder in self.folders.values():
-            folder.closed.set()
+            folder.graph.closed.set()
         if self.workers is not None:
             self.workers.close()
         for folder in self.folders.values():
-            folder.index.close()
+            folder.graph.index.close()
 
     def place(self, uri: str) -> tuple[Folder, str]:
-        """The folder that holds *uri*, and the path within it.
+        """Return the folder that holds *uri*, and the path within it.
 
         A file outside all folders brings the nearest folder above it that looks like a project, but only
         where the editor opened no folder: with one open, it is outside the workspace.
@@ -288,19 +294,19 @@ class Session:
         return folder, path.relative_to(folder.root).as_posix()
 
     def snapshot(self, folder: Folder) -> Snapshot:
-        """The code graph of *folder* as far as it is known, with its short open documents as they are now.
+        """Return the code graph of *folder* as far as it is known, with its short open documents as they are now.
 
         `latest_snapshot` waits for the long ones as well.
         """
-        for path in folder.unseen - folder.in_hand:
+        for path in folder.graph.unseen - folder.graph.in_hand:
             document = self.document_at(folder, path)
             if document is not None and is_short(document):
-                folder.index.open_document(path, document.text)
-                folder.unseen.discard(path)
-        return folder.index.snapshot()
+                folder.graph.index.open_document(path, document.text)
+                folder.graph.unseen.discard(path)
+        return folder.graph.index.snapshot()
 
     def workspace(self, folder: Folder) -> Workspace:
-        """*folder* with the text of its open documents, as of now."""
+        """Return *folder* with the text of its open documents, as of now."""
         buffers: dict[str, str] = {}
         for document in self.documents.values():
             path = self.path_in(folder, document.uri)
@@ -309,90 +315,36 @@ class Session:
         return Workspace(folder.root, MappingProxyType(buffers))
 
     def path_in(self, folder: Folder, uri: str) -> str | None:
-        """The path of *uri* within *folder*, or ``None`` where it lies elsewhere."""
+        """Return the path of *uri* within *folder*, or ``None`` where it lies elsewhere."""
         try:
             holder, path = self.place(uri)
         except FileRefused:
             return None
         return path if holder is folder else None
 
-    def document_at(self, folder: Folder, path: str) -> Document | None:
-        """The open document of *path*, if it is open."""
+    def document_at(self, folder: Folder, path: str) -> OpenDocument | None:
+        """Return the open document of *path*, if it is open."""
         location = folder.root / path
         return next((document for document in self.documents.values() if document.location == location), None)
 
     def read_text(self, folder: Folder, path: str) -> str | None:
-        """The text of *path* as the developer sees it, or ``None`` where there is none that can be read."""
+        """Return the text of *path* as the developer sees it, or ``None`` where there is none that can be read."""
         if (document := self.document_at(folder, path)) is not None:
             return document.text
         return read_text_or_none(Workspace(folder.root), path)
 
 
 def kind_of_file(path: str) -> str:
-    """What an editor may go by when it chooses of which files it tells a server."""
+    """Return the suffix or the name by which an editor may choose of which files it tells a server."""
     name = PurePosixPath(path)
     return (name.suffix or name.name).casefold()
 
 
-def is_short(document: Document) -> bool:
-    """Whether reading its text is sooner done than handed to somebody else."""
+def is_short(document: OpenDocument) -> bool:
+    """Return whether reading the text here takes less time than handing it to another process."""
     return len(document.text) < SHORT_CHARACTERS
 
 
 def uri_of(root: Path, path: str) -> str:
-    """The URI of *path* below *root*."""
+    """Return the URI of *path* below *root*."""
     return (root / path).as_uri()
-
-
-def read_client(capabilities: types.ClientCapabilities, encoding: Encoding, name: str = "") -> Client:
-    """The abilities of an editor that announced *capabilities*, and the habits of one of that *name*."""
-    window, workspace = capabilities.window, capabilities.workspace
-    edit = workspace.workspace_edit if workspace else None
-    operations = (edit.resource_operations if edit else None) or ()
-    show_document = window.show_document if window else None
-    code_action = capabilities.text_document.code_action if capabilities.text_document else None
-    watched = workspace.did_change_watched_files if workspace else None
-    lenses = workspace.code_lens if workspace else None
-    is_emacs = name.casefold().startswith(("emacs", "eglot")) or (not name and _is_early_eglot(capabilities))
-    ours = fields_of(fields_of(capabilities.experimental).get("rolecall"))
-    return Client(
-        encoding=encoding,
-        progress=bool(window and window.work_done_progress),
-        # A client that creates files handles document changes, even where it forgets to say so.
-        document_changes=bool(edit and (edit.document_changes or operations)),
-        create_files=types.ResourceOperationKind.Create in operations,
-        delete_files=types.ResourceOperationKind.Delete in operations,
-        rename_files=types.ResourceOperationKind.Rename in operations,
-        show_document=bool(show_document and show_document.support),
-        shows_content=bool(workspace and workspace.text_document_content),
-        refreshes_lenses=bool(lenses and lenses.refresh_support),
-        annotations=bool(edit and edit.change_annotation_support),
-        # Helix asks for the command of an action and then carries out the one it had before: none.
-        resolves=_resolves(capabilities) - ({"command"} if name == "helix" else set()),
-        code_actions=bool(code_action and code_action.code_action_literal_support),
-        watched_files=bool(watched and watched.dynamic_registration),
-        ends_empty_files=name == "Neovim",
-        extends_last_line=name == "Neovim",
-        hides_crlf=is_emacs,
-        tells_when_idle=is_emacs,
-        pause_after_reply_s=0.05 if is_emacs else 0.0,
-        rolecall=bool(ours),
-        input=bool(ours.get("input")),
-        models=bool(ours.get("models")),
-        trusted=bool(ours.get("trusted")),
-    )
-
-
-def _resolves(capabilities: types.ClientCapabilities) -> frozenset[str]:
-    """The properties of a code action that may come later; none where the editor would not keep what they come from."""
-    actions = capabilities.text_document.code_action if capabilities.text_document else None
-    if actions is None or not actions.data_support or actions.resolve_support is None:
-        return frozenset()
-    return frozenset(actions.resolve_support.properties)
-
-
-def _is_early_eglot(capabilities: types.ClientCapabilities) -> bool:
-    """Whether a client without a name is Eglot before Emacs 29, which gave none."""
-    document = capabilities.text_document
-    synchronization = document.synchronization if document else None
-    return capabilities.general is None and bool(synchronization and synchronization.will_save_wait_until)

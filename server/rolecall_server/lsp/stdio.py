@@ -8,31 +8,28 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import BinaryIO
 
 import psutil
-from pygls.io_ import StdoutWriter, run_async
+from pygls.io_ import StdoutWriter
 
 from rolecall_analysis import Workers
 from rolecall_server.context.redaction import Covers
 from rolecall_server.errors import RolecallError, StoreDamaged
-from rolecall_server.lsp.progress import ScanProgress
-from rolecall_server.lsp.protocol import FrameError, FrameReader
+from rolecall_server.lsp.protocol import FrameError, FrameReader, RolecallProtocol
 from rolecall_server.lsp.registration import register
-from rolecall_server.lsp.runs import stop_runs
+from rolecall_server.lsp.runs.progress import ScanProgress
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Patience, Session
-from rolecall_server.review.rendering import visible
-from rolecall_server.sandbox import remove_abandoned_folders, remove_unused_copies
+from rolecall_server.review.proposals.rendering import visible
 from rolecall_server.store import Store, cache_path, open_store, store_path
-from rolecall_server.team.abandoned import mark_interrupted_runs
+from rolecall_server.team.engine.abandoned import mark_interrupted_runs
 
 logger = logging.getLogger(__name__)
 
 _PARENT_CHECK_S = 1.0
 _SWITCH_S = 0.001
-"""How long a thread that computes keeps the event loop waiting, at most; Python's own 5 ms add up."""
+"""The longest time for which a thread that computes keeps the event loop waiting; Python's own 5 ms add up."""
 
 
 def serve(patience: Patience | None = None, told: Sequence[str] = ()) -> int:
@@ -43,6 +40,7 @@ def serve(patience: Patience | None = None, told: Sequence[str] = ()) -> int:
     logging.getLogger("pygls").setLevel(logging.ERROR)
     sys.setswitchinterval(_SWITCH_S)
     gc.freeze()  # all that was imported stays; looking whether it is garbage takes more than a frame
+    gc.enable()
     output = _take_output()
     try:
         store, damage = _open_store()
@@ -78,10 +76,10 @@ def _open_store() -> tuple[Store, str]:
 
 
 class CoveringFormatter(logging.Formatter):
-    """What is logged, tracebacks included, without the secrets in it."""
+    """A formatter of what is logged, tracebacks included, without the secrets in it."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The record as a line, or as several where it has a traceback."""
+        """Return the record as a line, or as several where it has a traceback."""
         return Covers().cover(super().format(record))
 
 
@@ -96,19 +94,31 @@ def _take_output() -> BinaryIO:
 async def _converse(server: RolecallServer) -> None:
     server.later(_clean_up())
     watch = asyncio.create_task(_watch_parent(server))
-    reader = FrameReader(sys.stdin.buffer, ThreadPoolExecutor(1))
-    reading = asyncio.create_task(run_async(server.rolecall_protocol.ended, reader, server.protocol, logger))
+    reading = asyncio.create_task(_read(server.rolecall_protocol))
     try:
         done, _ = await asyncio.wait([watch, reading], return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
     finally:
-        await stop_runs(server.session)
+        await server.session.stop_runs()
         await asyncio.to_thread(server.session.close)
+
+
+async def _read(protocol: RolecallProtocol) -> None:
+    """Deal with what the editor sends, until it says `exit` or hangs up."""
+    async for body in FrameReader(sys.stdin.buffer).bodies():
+        protocol.take(body)
+        if protocol.ended.is_set():
+            return
 
 
 async def _clean_up() -> None:
     """Remove what a server that was killed could not."""
+    from rolecall_server.sandbox import (  # the editor has its answer by now
+        remove_abandoned_folders,
+        remove_unused_copies,
+    )
+
     await asyncio.to_thread(remove_abandoned_folders)
     await asyncio.to_thread(remove_unused_copies, cache_path() / "copies")
 
@@ -120,7 +130,7 @@ async def _watch_parent(server: RolecallServer) -> None:
 
 
 def _is_alive(process_id: int) -> bool:
-    """Whether a process runs; one that ended and that nobody has asked about yet does not."""
+    """Return whether a process runs; one that ended and that nobody has asked about yet does not."""
     try:
         return psutil.Process(process_id).status() != psutil.STATUS_ZOMBIE
     except psutil.AccessDenied:

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 from lsprotocol import types
 
-from rolecall_server.lsp.positions import n_units, positions_at
-from rolecall_server.lsp.session import Client, Document, Folder, Session, uri_of
+from rolecall_server.lsp.client import Client
+from rolecall_server.lsp.session import Folder, OpenDocument, Session, uri_of
+from rolecall_server.lsp.text.positions import n_units, positions_at
 from rolecall_server.review.acceptance import FileEdit, TextEdit
-from rolecall_server.review.anchor import Anchor
-from rolecall_server.review.cautions import cautions
-from rolecall_server.review.evidence import summarise
-from rolecall_server.review.proposal import FileChange, Hunk, Proposal
-from rolecall_server.review.rendering import describe_hunk, describe_place, hunk_diff, worth_at
+from rolecall_server.review.guards.cautions import cautions
+from rolecall_server.review.proposals.anchor import Anchor
+from rolecall_server.review.proposals.evidence import summarise
+from rolecall_server.review.proposals.proposal import FileChange, Hunk, Proposal
+from rolecall_server.review.proposals.rendering import describe_hunk, describe_place, hunk_diff, worth_at
 
 SOURCE = "rolecall"
 _MAX_DIFF_LINES = 40
@@ -24,7 +25,7 @@ _ANNOTATION = "rolecall"
 def to_workspace_edit(
     session: Session, folder: Folder, edits: Sequence[FileEdit], label: str = ""
 ) -> types.WorkspaceEdit:
-    """*edits* in the richest form the editor announced: versioned where the document is open.
+    """Return *edits* in the richest form the editor announced: versioned where the document is open.
 
     Where it takes a word about each edit, that is *label*. None of them asks for a confirmation: some editors would
     not ask, and the developer has decided already.
@@ -53,13 +54,13 @@ def to_workspace_edit(
     return types.WorkspaceEdit(document_changes=changes, change_annotations=annotations)
 
 
-def _uri_and_document(session: Session, folder: Folder, path: str) -> tuple[str, Document | None]:
-    """The editor's own spelling of the URI where the file is open."""
+def _uri_and_document(session: Session, folder: Folder, path: str) -> tuple[str, OpenDocument | None]:
+    """Return the editor's own spelling of the URI where the file is open."""
     document = session.document_at(folder, path)
     return (document.uri if document else uri_of(folder.root, path)), document
 
 
-def _text_edits(edit: FileEdit, document: Document | None, client: Client) -> list[types.TextEdit]:
+def _text_edits(edit: FileEdit, document: OpenDocument | None, client: Client) -> list[types.TextEdit]:
     current = edit.current or ""
     edits = [_within_lines(current, each) if client.extends_last_line else each for each in edit.edits]
     if document is None:
@@ -72,7 +73,7 @@ def _text_edits(edit: FileEdit, document: Document | None, client: Client) -> li
 
 
 def _within_lines(text: str, change: TextEdit) -> TextEdit:
-    """*change*, where it adds lines to the end of *text*, said as lines after the last one."""
+    """Return *change*; where it adds lines at the end of *text*, write it as lines that follow the last one."""
     ending = "\r\n" if text.endswith("\r\n") else "\n"
     if change.start < len(text) or not (text.endswith(ending) and change.new_text.endswith(ending)):
         return change
@@ -81,7 +82,9 @@ def _within_lines(text: str, change: TextEdit) -> TextEdit:
 
 
 def _as_opened(text: str, change: TextEdit, client: Client) -> TextEdit:
-    """*change* of a file that the editor opens to make it, and whose *text* it may then hold otherwise."""
+    """Return *change* as it must be for a file that the editor opens to create it, in which *text* may then look
+    different.
+    """
     new_text = change.new_text
     if client.ends_empty_files and not text:
         new_text = new_text.removesuffix("\n")
@@ -91,7 +94,9 @@ def _as_opened(text: str, change: TextEdit, client: Client) -> TextEdit:
 
 
 def to_range(lines: Sequence[str], place: Anchor, client: Client) -> types.Range:
-    """The lines of *place* among *lines*; where it only adds, the line it adds before, or the last one at the end."""
+    """Return the range of the lines of *place* among *lines*; where it only adds, the line that it adds before, or the
+    last line at the end.
+    """
     if not lines:
         return types.Range(types.Position(0, 0), types.Position(0, 0))
     first = min(place.start, len(lines) - 1)
@@ -101,13 +106,13 @@ def to_range(lines: Sequence[str], place: Anchor, client: Client) -> types.Range
 
 
 def to_diagnostic(proposal: Proposal, change: FileChange, hunk: Hunk, where: types.Range) -> types.Diagnostic:
-    """A hunk as something to look at: what it changes, what was checked, the lines themselves."""
+    """Return a hunk as a diagnostic: what it changes, what was checked, the lines themselves."""
     diff = hunk_diff(change, hunk, context=0)
     shown = [
         *diff[:_MAX_DIFF_LINES],
         *([f"({len(diff) - _MAX_DIFF_LINES} more lines)"] if len(diff) > _MAX_DIFF_LINES else []),
     ]
-    headline = f"{proposal.title}: {describe_hunk(change, hunk)} ({summarise(proposal.evidence)})"
+    headline = f"{describe_hunk(change, hunk)} ({summarise(proposal.evidence)}). {proposal.title}"
     return types.Diagnostic(
         range=where,
         severity=types.DiagnosticSeverity.Information,
@@ -129,7 +134,7 @@ def to_diagnostic(proposal: Proposal, change: FileChange, hunk: Hunk, where: typ
 def to_stale_diagnostic(
     proposal: Proposal, change: FileChange, hunk: Hunk, where: types.Range, reason: str
 ) -> types.Diagnostic:
-    """A hunk that lies nowhere any more, as a hint near the place where it lay."""
+    """Return a hunk that can no longer be placed as a hint near the place where it was."""
     return types.Diagnostic(
         range=where,
         severity=types.DiagnosticSeverity.Hint,

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 
 def plain(value: Any) -> Any:
-    """*value* as JSON has it: dictionaries, lists, and what is neither."""
+    """Return *value* as JSON has it: dictionaries, lists and simple values."""
     if hasattr(value, "_asdict"):
         return plain(value._asdict())
     if isinstance(value, Mapping):
@@ -16,6 +16,6 @@ def plain(value: Any) -> Any:
 
 
 def fields_of(value: Any) -> dict[str, Any]:
-    """The fields of a JSON object; none where *value* is something else."""
+    """Return the fields of a JSON object; none where *value* is something else."""
     read = plain(value)
     return cast("dict[str, Any]", read) if isinstance(read, dict) else {}

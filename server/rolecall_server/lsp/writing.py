@@ -15,12 +15,14 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
+from rolecall_server.errors import BriefMissing
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.lsp.session import Asked
+from rolecall_server.lsp.session import RequestedText
 from rolecall_server.lsp.untyped import fields_of
 from rolecall_server.workspace import split_lines
 
@@ -34,7 +36,7 @@ _NUMBERS = itertools.count(1)
 
 
 async def ask_in_box(ls: RolecallServer, prompt: str) -> str | None:
-    """A line from the developer, typed into the editor's own box.
+    """Ask the developer for a line in the editor's own input box, and return it.
 
     ``None`` where the editor has none, or failed to show it; empty where the developer typed nothing.
     """
@@ -46,6 +48,26 @@ async def ask_in_box(ls: RolecallServer, prompt: str) -> str | None:
         return None
     text = fields_of(answer).get("text")
     return text.strip() if isinstance(text, str) else ""
+
+
+async def ask_brief(
+    ls: RolecallServer, question: str, guidance: Sequence[str], start: Callable[[str], Awaitable[dict[str, Any]]]
+) -> dict[str, Any]:
+    """Ask the developer for a brief; return the reply of *start* to it, or the document in which it is to be written.
+
+    Raises:
+        BriefMissing: the developer was asked and said nothing.
+    """
+    typed = await ask_in_box(ls, question)
+    if typed is None:
+
+        async def submit(text: str) -> None:
+            await start(text.strip())
+
+        return {"document": ask_in_document(ls, "brief.md", guidance, submit)}
+    if not typed:
+        raise BriefMissing("No brief was given.", "Nothing was started.")
+    return await start(typed)
 
 
 def ask_in_document(
@@ -64,7 +86,7 @@ def ask_in_document(
     """
     offered = "".join(f"{line.rstrip(chr(10) + chr(13))}\n" for line in split_lines(offered))
     path = _scratch_file(ls, name, offered, guidance)
-    ls.session.asked[path] = Asked(offered, submit, once, _stamp(path))
+    ls.session.asked[path] = RequestedText(offered, submit, once, _stamp(path))
     _begin_watch(ls)
     if ls.session.client.show_document:
         ls.window_show_document(types.ShowDocumentParams(path.as_uri(), take_focus=True))
@@ -90,7 +112,7 @@ def look_at(ls: RolecallServer, path: Path) -> None:
     ls.later(_submit(ls, path, asked, text))
 
 
-async def _submit(ls: RolecallServer, path: Path, asked: Asked, text: str) -> None:
+async def _submit(ls: RolecallServer, path: Path, asked: RequestedText, text: str) -> None:
     """Hand over what was written; where that fails, saving it again tries again."""
     try:
         await asked.submit(text)
@@ -102,13 +124,13 @@ async def _submit(ls: RolecallServer, path: Path, asked: Asked, text: str) -> No
 
 
 def suffix_of(path: str) -> str:
-    """The ending of *path* where it is an ordinary one, so that an editor knows the language; else ``.txt``."""
+    """Return the ending of *path* where it is an ordinary one, so that an editor knows the language; else ``.txt``."""
     suffix = PurePosixPath(path).suffix
     return suffix if _SUFFIX.fullmatch(suffix) else ".txt"
 
 
 def scratch_folder(ls: RolecallServer) -> Path:
-    """The folder for documents of our own, rid of what was left in it long ago."""
+    """Return the folder for documents of our own, after removing what was left in it long ago."""
     folder = ls.session.scratch
     folder.mkdir(mode=0o700, exist_ok=True)
     oldest_s = time.time() - _KEPT_S
@@ -148,7 +170,7 @@ async def _watch(ls: RolecallServer) -> None:
 
 
 def _stamp(path: Path) -> tuple[int, int] | None:
-    """When the file was written and its size; ``None`` where there is none."""
+    """Return the time when the file was written, and its size; ``None`` if there is no file."""
     try:
         stat = path.stat()
     except OSError:
@@ -157,7 +179,7 @@ def _stamp(path: Path) -> tuple[int, int] | None:
 
 
 def _handed_over(path: Path) -> str | None:
-    """What the developer wrote, with line feeds; ``None`` while it is held back, and where it cannot be read.
+    """Return the developer's text, with line feeds; ``None`` while it is held back, and if it cannot be read.
 
     A document whose scissors are gone is held back too: it may be half a text, typed over all that was there.
     """

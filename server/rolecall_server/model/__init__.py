@@ -1,7 +1,5 @@
 """Talking to a language model, whichever one answers."""
 
-from rolecall_server.model.candidates import ask_several
-from rolecall_server.model.choose import Chosen, EditorModel, EditorOffer, choose_model, find_model
 from rolecall_server.model.client import (
     NO_WISHES,
     ChatMessage,
@@ -15,10 +13,11 @@ from rolecall_server.model.client import (
     Wishes,
     estimate_tokens,
 )
-from rolecall_server.model.recording import Recorder
-from rolecall_server.model.replay import ReplayModel
-from rolecall_server.model.structured import Answer, ask_for
-from rolecall_server.model.tools import Talk, ToolLimits, ToolUse, use_tools
+from rolecall_server.model.recordings.recording import Recorder
+from rolecall_server.model.recordings.replay import ReplayModel
+from rolecall_server.model.replies.structured import Answer, ask_for
+from rolecall_server.model.replies.tools import Talk, ToolLimits, ToolUse, use_tools
+from rolecall_server.model.selection.choose import Chosen, EditorModel, EditorOffer, find_model, named_model
 
 __all__ = [
     "NO_WISHES",
@@ -41,9 +40,8 @@ __all__ = [
     "ToolUse",
     "Wishes",
     "ask_for",
-    "ask_several",
-    "choose_model",
     "estimate_tokens",
     "find_model",
+    "named_model",
     "use_tools",
 ]

@@ -1,26 +1,32 @@
-"""What the team asks of a language model, whichever one answers."""
+"""The interface through which the team asks a language model, whichever one answers."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Protocol
+from typing import Annotated, Any, Literal, Protocol
 
-from pydantic import BaseModel, JsonValue
+from pydantic import AfterValidator, BaseModel, JsonValue
 
 OnText = Callable[[str], None]
 """Told each piece of a reply as it comes, in order."""
 
-MAX_REPLY_CHARACTERS = 4_000_000
+MAX_REPLY_CHARACTERS = 1_000_000
 """More text than that is no answer but a model that cannot stop."""
+
+_MOST_TOKENS = 1_000_000_000
+"""Of one call; whoever counts more is mistaken, or wants the sums of a run to be wrong."""
+
+TokenCount = Annotated[int | None, AfterValidator(lambda n: n if n is not None and 0 <= n <= _MOST_TOKENS else None)]
+"""Tokens as somebody else counts them; ``None`` where the number cannot be right."""
 
 _BYTES_PER_TOKEN = 3.5
 
 
 @dataclass(frozen=True)
 class ToolCall:
-    """What a model asks of a tool."""
+    """A request of a model to a tool."""
 
     id: str
     """Ties the answer to it; unique within a reply."""
@@ -36,7 +42,7 @@ class ChatMessage:
     role: Literal["system", "user", "assistant", "tool"]
     text: str
     calls: tuple[ToolCall, ...] = ()
-    """What the model asked of tools, where it is the model's turn."""
+    """The calls of tools that the model asked for, where it is the model's turn."""
     answers: str = ""
     """The id of the call whose result this is, where it is a tool's turn."""
 
@@ -65,7 +71,7 @@ class ToolSpec:
     description: str
     """For the model: what comes back, and when to use it."""
     arguments: type[BaseModel]
-    """What it takes; the descriptions of its fields are shown to the model."""
+    """The model of its arguments; the descriptions of its fields are shown to the model."""
     run: Callable[[Any], Awaitable[str]]
     """Takes a value of `arguments`; a `RolecallError` it raises is told to the model."""
 
@@ -82,7 +88,7 @@ class JsonShape:
 
 @dataclass(frozen=True)
 class Parameters:
-    """How a model shall answer; what is ``None`` or empty is left to the endpoint and the settings."""
+    """Parameters of a model's answer; what is ``None`` or empty is left to the endpoint and the settings."""
 
     model: str = ""
     """Another model of the same endpoint."""
@@ -91,7 +97,7 @@ class Parameters:
     seed: int | None = None
     """The same seed, the same reply, where the endpoint heeds it."""
     reply_tokens: int | None = None
-    """How many tokens the reply may have, hidden reasoning included."""
+    """The number of tokens that the reply may have, hidden reasoning included."""
 
     def over(self, usual: Parameters) -> Parameters:
         """These, and *usual* for what they leave open."""
@@ -109,14 +115,14 @@ class Reply:
     """As the endpoint counts; ``None`` where it does not say."""
     completion_tokens: int | None
     calls: tuple[ToolCall, ...] = ()
-    """What the model asks of tools before it goes on; the text may then be empty."""
+    """The calls of tools that the model asks for before it goes on; the text may then be empty."""
     cut: bool = False
-    """Whether its length limit ended it; only recordings hold such replies, elsewhere it is an error."""
+    """The length limit ended it; only recordings hold such replies, elsewhere it is an error."""
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """How an answer shall come, and who hears of it."""
+    """The form in which an answer shall come, and who hears of it."""
 
     on_text: OnText | None = None
     shape: JsonShape | None = None
@@ -134,11 +140,11 @@ class ModelClient(Protocol):
 
     @property
     def label(self) -> str:
-        """Who answers, for a person to read: ``gpt-x at https://host/v1``."""
+        """Return the label of the model that answers, for a person to read: ``gpt-x at https://host/v1``."""
         ...
 
     async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
-        """The answer to *messages*.
+        """Return the answer to *messages*.
 
         Raises:
             RolecallError: there is none; the error says who acts next.
@@ -157,7 +163,7 @@ class Relay:
 
     @property
     def label(self) -> str:
-        """Who answers."""
+        """Return the label of the client that answers."""
         return self.client.label
 
     async def aclose(self) -> None:

@@ -20,7 +20,7 @@ Ask = Callable[[Sequence[ChatMessage]], Awaitable[Reply]]
 
 
 async def whole_reply(ask: Ask, messages: Sequence[ChatMessage]) -> Reply:
-    """What *ask* brings to *messages*; one that is cut by its length is asked for the rest, which is put behind it.
+    """Return the reply of *ask* to *messages*; if it is cut by its length, ask for the rest and append that.
 
     Raises:
         ReplyCut: it broke off otherwise, or was not done after `MAX_CONTINUATIONS` more.
@@ -42,7 +42,7 @@ async def whole_reply(ask: Ask, messages: Sequence[ChatMessage]) -> Reply:
 
 
 def _joined(parts: Sequence[str]) -> str:
-    """*parts* one after the other, each without what it repeats of the one before."""
+    """Return *parts* one after the other, each without what it repeats of the one before."""
     text = ""
     for part in parts:
         text += part[_overlap(text, part) :]
@@ -50,7 +50,7 @@ def _joined(parts: Sequence[str]) -> str:
 
 
 def _overlap(text: str, part: str) -> int:
-    """How many characters at the end of *text* are the first of *part*, by more than chance."""
+    """Return the number of characters at the end of *text* that are the first of *part*, by more than chance."""
     longest = min(len(text), len(part), _MAX_OVERLAP_CHARACTERS)
     for n_characters in range(longest, _MIN_OVERLAP_CHARACTERS - 1, -1):
         if text.endswith(part[:n_characters]):

@@ -1,4 +1,4 @@
-"""Where a model is asked, and with which key; how both may be shown."""
+"""The address where a model is asked, and the key for it; how both may be shown."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Endpoint:
 
     @property
     def has_key(self) -> bool:
-        """Whether a key of the developer's is sent."""
+        """Return whether a key of the developer's is sent."""
         return self.api_key != PLACEHOLDER_KEY
 
     @property
     def is_local(self) -> bool:
-        """Whether this machine itself answers; no proxy is asked then."""
+        """Return whether this machine itself answers; no proxy is asked then."""
         host = urlsplit(self.base_url).hostname or ""
         try:
             return ipaddress.ip_address(host).is_loopback
@@ -46,13 +46,13 @@ class Endpoint:
             return host == "localhost" or host.endswith(".localhost")
 
     def redact(self, text: str) -> str:
-        """*text* without the key, should an endpoint have echoed it."""
+        """Return *text* without the key, should an endpoint have echoed it."""
         return text.replace(self.api_key, "[the API key]") if self.has_key else text
 
 
 @dataclass(frozen=True)
 class Asked:
-    """Who was asked, and for how long; what an error has to name."""
+    """The endpoint and the model that were asked, and for how long; an error has to name them."""
 
     endpoint: Endpoint
     model: str
@@ -66,7 +66,7 @@ class Asked:
 
 
 def find_endpoint(settings: ModelSettings, environ: Mapping[str, str]) -> Endpoint:
-    """The endpoint that *settings* and *environ* name.
+    """Return the endpoint that *settings* and *environ* name.
 
     ``OPENAI_BASE_URL`` stands in for an address that is not set: a key that was meant for it must not go elsewhere.
 

@@ -1,4 +1,6 @@
-"""What a client must change to bring hunks into a file or take them out: minimal edits, and the text that comes out."""
+"""The changes by which a client brings hunks into a file or takes them out: minimal edits, and the text that
+comes out.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from difflib import SequenceMatcher
 from itertools import accumulate
 
 from rolecall_server.errors import HunkStale
-from rolecall_server.review.anchor import (
+from rolecall_server.review.proposals.anchor import (
     Anchor,
     Stale,
     exists_with,
@@ -18,7 +20,7 @@ from rolecall_server.review.anchor import (
     text_with,
     turned_to,
 )
-from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
+from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
 from rolecall_server.workspace import BOM, split_lines
 
 
@@ -49,22 +51,22 @@ class FileEdit:
 
     @property
     def creates(self) -> bool:
-        """Whether the file is made."""
+        """Return whether the edit creates the file."""
         return self.current is None
 
     @property
     def deletes(self) -> bool:
-        """Whether the file is removed."""
+        """Return whether the edit removes the file."""
         return self.result is None
 
     @property
     def path_after(self) -> str:
-        """Where the file lies afterwards."""
+        """Return the path of the file after the edit."""
         return self.moved_to or self.path
 
 
 def with_needs(proposal: Proposal, states: Mapping[str, HunkState], hunk_ids: Collection[str]) -> tuple[str, ...]:
-    """*hunk_ids* and the hunks on offer that they need, directly or through others, in the proposal's order."""
+    """Return *hunk_ids* and the hunks on offer that they need, directly or through others, in the proposal's order."""
     hunks = {hunk.id: hunk for _, hunk in proposal.hunks()}
     wanted, queue = set(hunk_ids), list(hunk_ids)
     while queue:
@@ -76,7 +78,7 @@ def with_needs(proposal: Proposal, states: Mapping[str, HunkState], hunk_ids: Co
 
 
 def needed_by(proposal: Proposal, states: Mapping[str, HunkState], hunk_ids: Collection[str]) -> tuple[str, ...]:
-    """The accepted hunks, *hunk_ids* left out, that need one of them, directly or through others."""
+    """Return the accepted hunks, *hunk_ids* left out, that need one of them, directly or through others."""
     missing: set[str] = set(hunk_ids)
     found: list[str] = []
     accepted = [hunk for _, hunk in proposal.hunks() if states[hunk.id] is HunkState.ACCEPTED]
@@ -94,7 +96,7 @@ def plan_edit(
     bring_in: Collection[str] = (),
     take_out: Collection[str] = (),
 ) -> FileEdit:
-    """What has to happen to the file of *change* for hunks to come into its text and for others to leave it.
+    """Return the edit of the file of *change* that brings hunks into its text and takes others out.
 
     *accepted* are the hunks that are in the text already; *current* is the text at `path_now`, ``None`` where there
     is no such file.
@@ -147,7 +149,9 @@ def _edits_of(
 
 
 def edit_between(path: str, current: str | None, wanted: str | None) -> FileEdit:
-    """What turns *current* into *wanted*, line by line: for putting back a text that an editor changed otherwise."""
+    """Return the edit that turns *current* into *wanted*, line by line: for putting back a text that an editor changed
+    otherwise.
+    """
     if current is None or wanted is None:
         edits = (TextEdit(0, 0, wanted),) if wanted else ()
         return FileEdit(path, current, edits, wanted)
@@ -163,7 +167,7 @@ def edit_between(path: str, current: str | None, wanted: str | None) -> FileEdit
 
 
 def inverse_edit(edit: FileEdit) -> FileEdit:
-    """What takes *edit* back, on the text that came out of it; it touches no other character."""
+    """Return the edit that takes *edit* back, on the text that came out of it; it touches no other character."""
     moved_to = edit.path if edit.moved_to else ""
     if edit.current is None or edit.result is None:
         return replace(edit_between(edit.path_after, edit.result, edit.current), moved_to=moved_to)
@@ -176,7 +180,7 @@ def inverse_edit(edit: FileEdit) -> FileEdit:
 
 
 def apply_edits(text: str, edits: Collection[TextEdit]) -> str:
-    """*text* with *edits* applied; they count in *text* as it is."""
+    """Return *text* with *edits* applied; their positions are those in *text* before any edit."""
     parts: list[str] = []
     done = 0
     for edit in edits:
@@ -186,7 +190,7 @@ def apply_edits(text: str, edits: Collection[TextEdit]) -> str:
 
 
 def same_lines(one: str | None, other: str | None) -> bool:
-    """Whether two texts differ in nothing but what editors do on opening a file.
+    """Return whether two texts differ in nothing but what editors do on opening a file.
 
     They may make all line endings alike, and some show the byte order mark as part of the text.
     """

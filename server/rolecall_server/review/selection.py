@@ -10,14 +10,14 @@ from functools import cached_property
 from rolecall_analysis import Snapshot
 from rolecall_server.errors import HunkStale
 from rolecall_server.review.acceptance import plan_edit
-from rolecall_server.review.anchor import Anchor, locate, path_now, text_with
-from rolecall_server.review.bindings import FIXTURE, MEMBER, Side, defines, is_defined_anywhere
-from rolecall_server.review.checks import check_changes
-from rolecall_server.review.dependents import Need, Why, needs_of
-from rolecall_server.review.evidence import Evidence, Finding
-from rolecall_server.review.landings import fingerprint
-from rolecall_server.review.proposal import FileChange, Hunk
-from rolecall_server.review.shelf import EVIDENCE_JSON, ReadText, Reviewed
+from rolecall_server.review.checks.bindings import FIXTURE, MEMBER, Side, defines, is_defined_anywhere
+from rolecall_server.review.checks.graph_checks import check_changes
+from rolecall_server.review.checks.hunk_needs import Need, Why, needs_of
+from rolecall_server.review.proposals.anchor import Anchor, locate, path_now, text_with
+from rolecall_server.review.proposals.edit_journal import fingerprint
+from rolecall_server.review.proposals.evidence import Evidence, GraphFinding
+from rolecall_server.review.proposals.proposal import FileChange, Hunk
+from rolecall_server.review.proposals.proposal_store import EVIDENCE_JSON, ReadText, Reviewed
 from rolecall_server.store import Store
 from rolecall_server.store.landings import save_trial
 from rolecall_server.workspace import sha256
@@ -28,7 +28,7 @@ MAX_TRIES = 8
 
 @dataclass(frozen=True)
 class Lack:
-    """What would be missing with a selection of hunks."""
+    """A thing that would be missing with a selection of hunks."""
 
     sentence: str
     """``main reads args.dialect, which h4 adds``"""
@@ -130,7 +130,7 @@ class _Selection:
 
     @cached_property
     def chosen(self) -> frozenset[str]:
-        """What is in the text afterwards."""
+        """Return the hunks that are in the text afterwards."""
         return self.wanted | self.reviewed.accepted
 
     @cached_property
@@ -167,7 +167,7 @@ class _Selection:
         return defines(snapshot.files.get(path), scope, name)
 
 
-def _found(selection: _Selection) -> Iterator[Finding]:
+def _found(selection: _Selection) -> Iterator[GraphFinding]:
     """Yield what the code graph is sure to be broken with the selection and not with the whole proposal."""
     found = [one for one in check_changes(selection.now, dict(selection.texts)) if one.certain]
     if not found:
@@ -180,7 +180,7 @@ def _found(selection: _Selection) -> Iterator[Finding]:
     yield from (one for one in found if (one.kind, one.path, one.sentence) not in known)
 
 
-def _mending(selection: _Selection, finding: Finding) -> tuple[str, ...]:
+def _mending(selection: _Selection, finding: GraphFinding) -> tuple[str, ...]:
     """Return the first hunk left out with which *finding* is gone."""
     for hunk_id in selection.left[:MAX_TRIES]:
         try:

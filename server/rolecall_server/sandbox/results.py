@@ -1,4 +1,4 @@
-"""What a run of the tests has shown: plain values, the same on each machine."""
+"""The results of a run of the tests: plain values, the same on each machine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RunStatus = Literal["ran", "not run", "timed out", "crashed", "no tests"]
 
 @dataclass(frozen=True)
 class NotRun:
-    """Why nothing was run, and what the developer can do about it; each a sentence."""
+    """The reason why nothing was run, and what the developer can do about it; each a sentence."""
 
     reason: str
     next_step: str = ""
@@ -23,8 +23,8 @@ class NotRun:
 
 
 @dataclass(frozen=True)
-class TestOutcome:
-    """How one test ended."""
+class TestResult:
+    """The outcome of one test."""
 
     __test__ = False  # pytest would collect the name
 
@@ -41,7 +41,7 @@ class TestOutcome:
 
 @dataclass(frozen=True)
 class FileCoverage:
-    """What a run reached of one file."""
+    """The lines and branches of one file that a run reached."""
 
     path: str
     executed_lines: frozenset[int]
@@ -72,7 +72,7 @@ class Suite:
     later: Collection[str] = ()
     """Tests of the first files, without their parameters, that come after the other first ones, in the rest's time."""
     is_alone: bool = False
-    """Whether the others are not even read."""
+    """The others are not even read."""
     known: Collection[str] | None = None
     """The tests, without their parameters, of which is known which functions they run: it is told of the others.
 
@@ -92,7 +92,7 @@ class Gap:
 
     @property
     def reason(self) -> str:
-        """Why, and what the developer can do."""
+        """Return the reason why, and what the developer can do."""
         return f"{self.why.rstrip('.')}. {self.next_step}"
 
     def __str__(self) -> str:
@@ -108,51 +108,47 @@ class TestRun:
     status: RunStatus
     reason: str = ""
     """Why it did not come to its end, with the next step; empty when it ran."""
-    outcomes: tuple[TestOutcome, ...] = ()
+    outcomes: tuple[TestResult, ...] = ()
     """In the order they ran; kept up to the crash or the timeout."""
     coverage: Mapping[str, FileCoverage] = field(default_factory=lambda: MappingProxyType({}))
     """By path; a file that could not be measured is absent."""
     coverage_reason: str = ""
     """Why something of what was asked for is missing in `coverage`."""
     output: str = ""
-    """What the run printed, its middle left out when long."""
+    """The output of the run, its middle left out when long."""
     duration_s: float = 0.0
     confinement: str = ""
     """Where it ran."""
     collected: int = 0
-    """How many tests the repository's own collection has, run or not; 0 where it was not asked."""
+    """The number of tests in the repository's own collection, run or not; 0 where it was not asked."""
     uncollected: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Files that were to run first, and that this collection leaves out, each with the reason."""
     without: tuple[Gap, ...] = ()
-    """What it was run without, because something of the repository's is broken."""
+    """The parts that it was run without, because something of the repository's is broken."""
     is_beside: bool = False
-    """Whether all files that were to run first are in that part, so that only others ran."""
+    """All files that were to run first are in that part, so that only others ran."""
     functions: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=lambda: MappingProxyType({}))
     """By test, without its parameters: the functions it ran, where that was asked; each a path and its first line."""
 
     @property
-    def passed(self) -> tuple[TestOutcome, ...]:
+    def passed(self) -> tuple[TestResult, ...]:
         """The tests that passed, against expectation too."""
         return self._of("passed", "xpassed")
 
     @property
-    def failed(self) -> tuple[TestOutcome, ...]:
+    def failed(self) -> tuple[TestResult, ...]:
         """The tests that failed, errors included."""
         return self._of("failed", "error")
 
     @property
-    def skipped(self) -> tuple[TestOutcome, ...]:
+    def skipped(self) -> tuple[TestResult, ...]:
         """The tests that say nothing: not run here, or failing as expected."""
         return self._of("skipped", "xfailed")
 
     @property
     def has_run_any(self) -> bool:
-        """Whether a test was begun; a file that could not be read is none."""
+        """Return whether any test was begun; a file that could not be read is not a test."""
         return any("::" in outcome.test_id for outcome in self.outcomes)
 
-    def outcome_of(self, test_id: str) -> TestOutcome | None:
-        """How *test_id* ended, if it was run."""
-        return next((outcome for outcome in self.outcomes if outcome.test_id == test_id), None)
-
-    def _of(self, *wanted: Outcome) -> tuple[TestOutcome, ...]:
+    def _of(self, *wanted: Outcome) -> tuple[TestResult, ...]:
         return tuple(outcome for outcome in self.outcomes if outcome.outcome in wanted)

@@ -11,12 +11,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolecall_server.sandbox.completion import complete
-from rolecall_server.sandbox.confinement import Command, Room
-from rolecall_server.sandbox.hearing import Hearing
-from rolecall_server.sandbox.process import ProcessEnd, run_process
-from rolecall_server.sandbox.shadow import Shadow
-from rolecall_server.sandbox.trees import remove_tree
+from rolecall_server.sandbox.shadow.shadow import Shadow
+from rolecall_server.sandbox.shadow.trees import remove_tree
+from rolecall_server.sandbox.walls.completion import complete
+from rolecall_server.sandbox.walls.confinement import Command, ConfinedPaths
+from rolecall_server.sandbox.walls.event_stream import Hearing
+from rolecall_server.sandbox.walls.process import ProcessEnd, run_process
 
 _SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 _WINDOWS_NEEDS = ("SYSTEMROOT", "COMSPEC", "PATHEXT")
@@ -25,13 +25,13 @@ _XDG = ("CACHE_HOME", "CONFIG_HOME", "DATA_HOME", "STATE_HOME", "RUNTIME_DIR")
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where one run has its home, its temporary files and its report."""
+    """The place where one run has its home, its temporary files and its report."""
 
     path: Path
 
     @property
     def own(self) -> Path:
-        """What the run fills as it likes."""
+        """Return the folder that the run fills as it likes."""
         return self.path / "own"
 
     @property
@@ -56,12 +56,12 @@ class RunFolder:
 
     @property
     def noted(self) -> Path:
-        """What was told about the run over a descriptor; behind walls there is no such file."""
+        """Return the file of what was told about the run over a descriptor; behind walls there is no such file."""
         return self.path / "noted.jsonl"
 
     @property
     def report(self) -> Path:
-        """What was told about the run from within."""
+        """Return the file of what was told about the run from within."""
         return self.plugin / "report.jsonl"
 
 
@@ -83,7 +83,7 @@ async def run_folder(shadow: Shadow) -> AsyncGenerator[RunFolder]:
 
 
 def clean_environment(folder: RunFolder, programs: Sequence[Path]) -> dict[str, str]:
-    """All that a run sees as its environment; *programs* are the folders where it finds programs first."""
+    """Return all that a run sees as its environment; *programs* are the folders where it finds programs first."""
     on_windows = sys.platform == "win32"
     system_path = (os.environ.get("PATH", ""),) if on_windows else _SYSTEM_PATH
     environment = {
@@ -107,7 +107,7 @@ async def run_in_shadow(
     timeout_s: float,
     hearing: Hearing | None = None,
 ) -> ProcessEnd:
-    """The end of *command*, started at the root of *shadow* and confined as the shadow says.
+    """Run *command* at the root of *shadow*, confined as the shadow says, and return how it ended.
 
     *readable* are the places outside the workspace that it has to read; *hearing* notes what it tells.
 
@@ -115,7 +115,7 @@ async def run_in_shadow(
         OSError: it cannot be started.
     """
     told = (folder.plugin, *readable)
-    room = Room(shadow.root, shadow.original, shadow.changes, folder.own, folder.report, told)
+    room = ConfinedPaths(shadow.root, shadow.original, shadow.changes, folder.own, folder.report, told)
     confined = shadow.confinement.confine(command, room)
     return await run_process(
         confined.arguments,

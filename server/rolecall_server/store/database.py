@@ -7,7 +7,6 @@ the type: the store knows none of them.
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import threading
 import time
@@ -20,7 +19,8 @@ from typing import Any
 
 import platformdirs
 
-from rolecall_server.errors import FileRefused, NotFound, StoreDamaged, StoreUnavailable
+from rolecall_server.errors import FileRefused, NotFound, StoreDamaged, StoreUnavailable, UserMustAct
+from rolecall_server.processes import ProcessId, this_process
 from rolecall_server.store.rows import (
     ActRow,
     Asking,
@@ -31,7 +31,7 @@ from rolecall_server.store.rows import (
     RunRow,
     Spent,
 )
-from rolecall_server.store.schema import BREAK_OFF, END, RESERVE, make_tables
+from rolecall_server.store.schema import BREAK_OFF, END, RESERVE, check_tables, make_tables
 
 _BUSY_TIMEOUT_S = 5.0
 _MOST_DIGITS = 18
@@ -77,37 +77,38 @@ class Store:
         return self.select("PRAGMA data_version")[0][0], self.connection.total_changes
 
     def add_run(self, root: Path, role: str, path: str, brief: str) -> str:
-        """The id of a new running run in the workspace at *root*, such as ``r12``."""
-        started = {"state": "running", "started_at": time.time(), "process_id": os.getpid()}
+        """Add a running run in the workspace at *root* and return its id, such as ``r12``."""
+        number, start = this_process()
+        started = {"state": "running", "started_at": time.time(), "process_id": number, "process_start": start}
         return f"r{self._insert('run', root=str(root), role=role, path=path, brief=brief, **started)}"
 
     def end_run(self, run_id: str, state: str, error: str = "") -> None:
         """Say how a run ended. A call that was under way when its process died is charged with what it sent."""
         error = _well_formed(error)
         with self.transaction() as connection:
-            connection.execute(BREAK_OFF, (row_number(run_id),))
+            connection.execute(BREAK_OFF, (row_number(run_id, "r"),))
             connection.execute(
                 "UPDATE run SET state = ?, error = ?, ended_at = ? WHERE id = ?",
-                (state, error, time.time(), row_number(run_id)),
+                (state, error, time.time(), row_number(run_id, "r")),
             )
 
     def run(self, run_id: str) -> RunRow:
-        """One run.
+        """Return one run.
 
         Raises:
             NotFound: there is none of that id.
         """
-        rows = self._runs("id = ?", row_number(run_id))
+        rows = self._runs("id = ?", row_number(run_id, "r"))
         if not rows:
             raise NotFound(f"There is no run {run_id}.")
         return rows[0]
 
     def runs(self, root: Path) -> tuple[RunRow, ...]:
-        """The runs in the workspace at *root*, oldest first."""
+        """Return the runs in the workspace at *root*, oldest first."""
         return self._runs("root = ?", str(root))
 
     def running(self) -> tuple[RunRow, ...]:
-        """The runs of any workspace that have not ended, as far as is known."""
+        """Return the runs of any workspace that are stored as running."""
         return self._runs("state = ?", "running")
 
     def reserve_call(
@@ -120,7 +121,7 @@ class Store:
         """
         now = time.time()
         values = {
-            "run": row_number(run_id),
+            "run": row_number(run_id, "r"),
             "request": request,
             "now": now,
             "tokens": tokens,
@@ -165,111 +166,124 @@ class Store:
         rows = self.select(
             f"SELECT COALESCE(SUM(tokens), 0), COUNT(*), COALESCE(SUM(nanos), 0), {open_tokens} "  # noqa: S608 - ours
             "FROM call JOIN ledger USING (id) WHERE call.run_id = ?",
-            row_number(run_id),
+            row_number(run_id, "r"),
         )
         return Spent(*rows[0])
 
     def calls(self, run_id: str) -> tuple[CallRow, ...]:
-        """The model calls of a run, in order."""
+        """Return the model calls of a run, in order."""
         columns = (
             "id, request, reply, error, call.at, ledger.role, call.model, call.endpoint, opening, covered, "
             "call.prompt_tokens, call.completion_tokens, tokens, nanos"
         )
         rows = self.select(
             f"SELECT {columns} FROM call JOIN ledger USING (id) WHERE call.run_id = ? ORDER BY id",  # noqa: S608
-            row_number(run_id),
+            row_number(run_id, "r"),
         )
         return tuple(CallRow(*row) for row in rows)
 
     def answers_to(self, run_id: str, purpose: str, request: str) -> tuple[str, ...]:
-        """The replies that calls with the same request for the same purpose have brought, in order."""
+        """Return the replies that calls with the same request for the same purpose have brought, in order."""
         rows = self.select(
             "SELECT reply FROM call WHERE run_id = ? AND purpose = ? AND request = ? AND reply IS NOT NULL ORDER BY id",
-            row_number(run_id),
+            row_number(run_id, "r"),
             purpose,
             request,
         )
         return tuple(reply for (reply,) in rows)
 
     def resume_run(self, run_id: str) -> None:
-        """Say that this process works on a run again."""
+        """Say that this process works on a run again.
+
+        Raises:
+            UserMustAct: somebody has begun to, be it a moment ago.
+        """
         with self.transaction() as connection:
-            connection.execute(
-                "UPDATE run SET state = 'running', error = '', ended_at = NULL, process_id = ? WHERE id = ?",
-                (os.getpid(), row_number(run_id)),
+            taken_up = connection.execute(
+                "UPDATE run SET state = 'running', error = '', ended_at = NULL, process_id = ?, process_start = ? "
+                "WHERE id = ? AND state != 'running'",
+                (*this_process(), row_number(run_id, "r")),
             )
+        if not taken_up.rowcount:
+            raise UserMustAct(f"{run_id} is being worked on.", "Pause or cancel it first.")
 
     def add_manifest(self, run_id: str, body: str, opening: str = "") -> None:
         """Store what a conversation of a run shows of the repository; *opening* is the fingerprint it begins with."""
-        self._insert("manifest", run_id=row_number(run_id), body=body, opening=opening)
+        self._insert("manifest", run_id=row_number(run_id, "r"), body=body, opening=opening)
 
     def manifests(self, run_id: str) -> tuple[tuple[str, str], ...]:
-        """The manifests of a run, in order, each after the fingerprint of the conversation's opening."""
-        return tuple(self.select("SELECT opening, body FROM manifest WHERE run_id = ? ORDER BY id", row_number(run_id)))
+        """Return the manifests of a run, in order, each after the fingerprint of the conversation's opening."""
+        return tuple(
+            self.select("SELECT opening, body FROM manifest WHERE run_id = ? ORDER BY id", row_number(run_id, "r"))
+        )
 
     def reserve_proposal(self, run_id: str) -> str:
-        """The id of a proposal whose body follows (`save_proposal`), such as ``p7``."""
-        return f"p{self._insert('proposal', run_id=row_number(run_id), body='', at=time.time())}"
+        """Reserve a proposal, whose body follows (`save_proposal`), and return its id, such as ``p7``."""
+        return f"p{self._insert('proposal', run_id=row_number(run_id, 'r'), body='', at=time.time())}"
 
     def save_proposal(self, proposal_id: str, body: str, hunks: Collection[tuple[str, str]]) -> None:
         """Store a proposal's body, and by the paths of which files each of its *hunks* is found."""
         with self.transaction() as connection:
-            connection.execute("UPDATE proposal SET body = ? WHERE id = ?", (body, row_number(proposal_id)))
+            connection.execute("UPDATE proposal SET body = ? WHERE id = ?", (body, row_number(proposal_id, "p")))
             connection.executemany(
                 "insert OR IGNORE INTO hunk (proposal_id, hunk_id, path) VALUES (?, ?, ?)",
-                [(row_number(proposal_id), hunk_id, path) for hunk_id, path in hunks],
+                [(row_number(proposal_id, "p"), hunk_id, path) for hunk_id, path in hunks],
             )
 
     def proposals(self, root: Path) -> tuple[str, ...]:
-        """The body of every proposal for the workspace at *root*, oldest first."""
+        """Return the body of every proposal for the workspace at *root*, oldest first."""
         return self._bodies(f"{_OF_ROOT} ORDER BY proposal.id", str(root))
 
     def proposals_without(self, root: Path, decided: tuple[str, str]) -> tuple[str, ...]:
-        """The body of every proposal with a hunk that is in neither of the states *decided*, oldest first."""
+        """Return the body of every proposal with a hunk that is in neither of the states *decided*, oldest first."""
         return self._bodies(_UNDECIDED, str(root), *decided)
 
     def proposals_on(self, root: Path, path: str, state: str) -> tuple[str, ...]:
-        """The body of every proposal with a hunk of the file at *path* in that *state*, oldest first."""
+        """Return the body of every proposal with a hunk of the file at *path* in that *state*, oldest first."""
         return self._bodies(_ON_PATH, str(root), path, state)
 
     def proposals_unlisted(self, root: Path) -> tuple[str, ...]:
-        """The body of every proposal whose hunks an earlier Rolecall did not list, oldest first."""
+        """Return the body of every proposal whose hunks an earlier Rolecall did not list, oldest first."""
         return self._bodies(_UNLISTED, str(root))
 
     def root_of(self, proposal_id: str) -> Path:
-        """The workspace of a proposal.
+        """Return the workspace of a proposal.
 
         Raises:
             NotFound: there is none of that id.
         """
         rows = self.select(
-            "SELECT root FROM proposal JOIN run ON run.id = run_id WHERE proposal.id = ?", row_number(proposal_id)
+            "SELECT root FROM proposal JOIN run ON run.id = run_id WHERE proposal.id = ?", row_number(proposal_id, "p")
         )
         if not rows:
             raise NotFound(f"There is no proposal {proposal_id}.")
         return Path(rows[0][0])
 
     def proposals_of(self, run_id: str) -> tuple[str, ...]:
-        """The body of every proposal of a run, oldest first."""
-        return self._bodies("SELECT body FROM proposal WHERE run_id = ? AND body != '' ORDER BY id", row_number(run_id))
+        """Return the body of every proposal of a run, oldest first."""
+        return self._bodies(
+            "SELECT body FROM proposal WHERE run_id = ? AND body != '' ORDER BY id", row_number(run_id, "r")
+        )
 
     def proposal(self, proposal_id: str) -> str:
-        """The body of one proposal.
+        """Return the body of one proposal.
 
         Raises:
             NotFound: there is none of that id.
         """
-        rows = self.select("SELECT body FROM proposal WHERE id = ? AND body != ''", row_number(proposal_id))
+        rows = self.select("SELECT body FROM proposal WHERE id = ? AND body != ''", row_number(proposal_id, "p"))
         if not rows:
             raise NotFound(f"There is no proposal {proposal_id}.")
         return rows[0][0]
 
     def add_act(self, root: Path, kind: str) -> int:
-        """The number of something the developer does in the workspace at *root*; decisions that belong to it follow."""
+        """Add something that the developer does in the workspace at *root*, and return its number; decisions that
+        belong to it follow.
+        """
         return self._insert("act", root=str(root), kind=kind, at=time.time())
 
     def acts(self, root: Path) -> tuple[ActRow, ...]:
-        """What the developer did in the workspace at *root*, oldest first."""
+        """Return the acts of the developer in the workspace at *root*, oldest first."""
         rows = self.select("SELECT id, kind, at FROM act WHERE root = ? ORDER BY id", str(root))
         return tuple(ActRow(*row) for row in rows)
 
@@ -288,7 +302,7 @@ class Store:
                 "insert INTO decision (proposal_id, hunk_id, state, reason, at, act_id, text) "
                 "VALUES (?, ?, ?, ?, ?, ?, ?)",
                 [
-                    (row_number(proposal_id), hunk_id, state, reason, now, act_id, texts.get(hunk_id))
+                    (row_number(proposal_id, "p"), hunk_id, state, reason, now, act_id, texts.get(hunk_id))
                     for hunk_id, state in states.items()
                 ],
             )
@@ -297,12 +311,12 @@ class Store:
         """Everything that was decided of a proposal's hunks, oldest first."""
         rows = self.select(
             "SELECT hunk_id, state, reason, at, act_id, text FROM decision WHERE proposal_id = ? ORDER BY id",
-            row_number(proposal_id),
+            row_number(proposal_id, "p"),
         )
         return tuple(DecisionRow(*row) for row in rows)
 
     def decided_in(self, act_id: int) -> dict[str, tuple[str, ...]]:
-        """The hunks that an act decided, by proposal."""
+        """Return the hunks that an act decided, by proposal."""
         rows = self.select("SELECT proposal_id, hunk_id FROM decision WHERE act_id = ? ORDER BY id", act_id)
         found: dict[str, tuple[str, ...]] = {}
         for number, hunk_id in rows:
@@ -318,7 +332,7 @@ class Store:
             )
 
     def endpoint(self, address: str, model: str) -> EndpointRow | None:
-        """What is known of a model at an address."""
+        """Return the stored knowledge of a model at an address; ``None`` if there is none."""
         rows = self.select("SELECT body, at FROM endpoint WHERE address = ? AND model = ?", address, model)
         return EndpointRow(*rows[0]) if rows else None
 
@@ -327,9 +341,12 @@ class Store:
         self.connection.close()
 
     def _runs(self, condition: str, value: object) -> tuple[RunRow, ...]:
-        columns = "id, role, path, brief, state, error, started_at, process_id"
+        columns = "id, role, path, brief, state, error, started_at, process_id, process_start"
         rows = self.select(f"SELECT {columns} FROM run WHERE {condition} ORDER BY id", value)  # noqa: S608 - ours
-        return tuple(RunRow(f"r{row_id}", *values) for row_id, *values in rows)
+        return tuple(
+            RunRow(f"r{row_id}", *values, process=None if number is None else ProcessId(number, start))
+            for row_id, *values, number, start in rows
+        )
 
     def _bodies(self, statement: str, *values: object) -> tuple[str, ...]:
         return tuple(body for (body,) in self.select(statement, *values))
@@ -343,7 +360,7 @@ class Store:
         return row_id
 
     def select(self, statement: str, *values: object) -> list[Any]:
-        """The rows that a question is answered with."""
+        """Run a query and return its rows."""
         with self.transaction() as connection:
             return connection.execute(statement, values).fetchall()
 
@@ -367,22 +384,22 @@ class Store:
                 raise  # a mistake of the caller's
             raise StoreUnavailable(
                 f"Rolecall's database {self.path} cannot be used: {error}.",
-                "Free some space, or move that file away, then try again.",
+                _what_to_do(error, "move that file away"),
             ) from error
 
 
 def store_path() -> Path:
-    """Where the database lies for this user."""
+    """Return the path of the database for this user."""
     return Path(platformdirs.user_data_dir("rolecall", appauthor=False)) / "rolecall.db"
 
 
 def cache_path() -> Path:
-    """The folder for what could be worked out again, for this user."""
+    """Return the folder for what could be worked out again, for this user."""
     return Path(platformdirs.user_cache_dir("rolecall", appauthor=False))
 
 
 def open_store(path: Path) -> Store:
-    """The database at *path*, made where there is none.
+    """Open the database at *path*, make it where there is none, and return it.
 
     Raises:
         StoreDamaged: it cannot be read; it was set aside, and the next call begins anew.
@@ -399,8 +416,14 @@ def open_store(path: Path) -> Store:
     except (OSError, sqlite3.Error) as error:
         raise StoreUnavailable(
             f"Rolecall's database {path} cannot be opened: {error}.",
-            "Make its folder writable, then restart.",
+            _what_to_do(error, "make its folder writable"),
         ) from error
+
+
+def _what_to_do(error: Exception, otherwise: str) -> str:
+    if "locked" in str(error):
+        return "Wait for the end of the process that holds it, then try again."
+    return f"Free some space, or {otherwise}, then try again."
 
 
 def _set_aside(path: Path, error: sqlite3.DatabaseError) -> StoreDamaged:
@@ -419,6 +442,7 @@ def _set_aside(path: Path, error: sqlite3.DatabaseError) -> StoreDamaged:
 def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, check_same_thread=False)
     try:
+        check_tables(connection, path)  # before anything is written
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -429,14 +453,16 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def row_number(name: str) -> int:
-    """The row number in an id such as ``r12`` or ``p7``.
+def row_number(name: str, letter: str) -> int:
+    """Return the row number in the id *name*, which begins with *letter*: ``r12`` is a run, ``p7`` a proposal, ``d4`` a
+    document.
 
     Raises:
-        NotFound: it is no id.
+        NotFound: it is no id, or that of something else.
     """
     digits = name[1:]
-    if not digits.isascii() or not digits.isdigit() or len(digits) > _MOST_DIGITS:
+    is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
+    if not is_number or name != f"{letter}{int(digits)}":
         raise NotFound(f"{name!r} is no id.")
     return int(digits)
 

@@ -26,19 +26,19 @@ _IS_LATEST = "version = (SELECT MAX(version) FROM document AS other WHERE other.
 
 
 def add_document(store: Store, run_id: str, kind: str, body: str, *, author: str, because: Collection[str] = ()) -> str:
-    """The id of a new document of a run, such as ``d4``, in its first version."""
-    values = {"run": row_number(run_id), "kind": kind, **_provenance(author, because, body)}
+    """Add a document to a run, in its first version, and return its id, such as ``d4``."""
+    values = {"run": row_number(run_id, "r"), "kind": kind, **_provenance(author, because, body)}
     with store.transaction() as connection:
         return f"d{connection.execute(_ADD_DOCUMENT, values).fetchone()[0]}"
 
 
 def add_version(store: Store, document_id: str, body: str, *, author: str, because: Collection[str] = ()) -> int:
-    """The number of a new version of a document; what it said before stays.
+    """Add a version to a document, whose earlier versions stay, and return its number.
 
     Raises:
         NotFound: there is none of that id.
     """
-    values = {"id": row_number(document_id), **_provenance(author, because, body)}
+    values = {"id": row_number(document_id, "d"), **_provenance(author, because, body)}
     with store.transaction() as connection:
         row = connection.execute(_ADD_VERSION, values).fetchone()
     if row is None:
@@ -47,25 +47,25 @@ def add_version(store: Store, document_id: str, body: str, *, author: str, becau
 
 
 def load_versions(store: Store, document_id: str) -> tuple[DocumentRow, ...]:
-    """Every version of a document, the first one first.
+    """Return every version of a document, the first one first.
 
     Raises:
         NotFound: there is none of that id.
     """
-    rows = _documents(store, "document.id = ?", row_number(document_id))
+    rows = _documents(store, "document.id = ?", row_number(document_id, "d"))
     if not rows:
         raise NotFound(f"There is no document {document_id}.")
     return rows
 
 
 def load_latest(store: Store, root: Path) -> tuple[DocumentRow, ...]:
-    """The latest version of every document of the runs in the workspace at *root*, oldest document first."""
+    """Return the latest version of every document of the runs in the workspace at *root*, oldest document first."""
     return _documents(store, f"root = ? AND {_IS_LATEST}", str(root))
 
 
 def load_latest_of(store: Store, run_id: str) -> tuple[DocumentRow, ...]:
-    """The latest version of every document of a run, oldest document first."""
-    return _documents(store, f"run_id = ? AND {_IS_LATEST}", row_number(run_id))
+    """Return the latest version of every document of a run, oldest document first."""
+    return _documents(store, f"run_id = ? AND {_IS_LATEST}", row_number(run_id, "r"))
 
 
 def _documents(store: Store, condition: str, value: object) -> tuple[DocumentRow, ...]:

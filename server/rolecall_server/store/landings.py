@@ -1,28 +1,23 @@
-"""What is about to happen to files, stored before anybody changes one, and what was tried: what reviews store."""
+"""The data that reviews store: what is about to happen to files, before anybody changes one, and what was tried."""
 
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
-
+from rolecall_server.processes import ProcessId, still_runs, this_process
 from rolecall_server.store.database import Store, row_number
 from rolecall_server.store.rows import BegunRow, LandingRow
 
-_CLOCK_S = 2.0
-"""How far the clock of processes and that of the store, or of the file system, may be apart."""
-
 
 def add_landings(store: Store, root: Path, landings: Collection[LandingRow]) -> tuple[LandingRow, ...]:
-    """*landings* with the numbers they got, stored all or none."""
+    """Store *landings*, all or none, and return them with the numbers they got."""
     statement = (
-        "insert INTO landing (root, path, proposal_id, brought_in, taken_out, before, after, process_id) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+        "insert INTO landing (root, path, proposal_id, brought_in, taken_out, before, after, process_id, "
+        "process_start) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
     )
     with store.transaction() as connection:
         numbers = [
@@ -31,12 +26,12 @@ def add_landings(store: Store, root: Path, landings: Collection[LandingRow]) -> 
                 (
                     str(root),
                     landing.path,
-                    row_number(landing.proposal_id),
+                    row_number(landing.proposal_id, "p"),
                     json.dumps(landing.brought_in),
                     json.dumps(landing.taken_out),
                     landing.before,
                     landing.after,
-                    landing.process_id,
+                    *landing.process,
                 ),
             ).lastrowid
             for landing in landings
@@ -45,22 +40,23 @@ def add_landings(store: Store, root: Path, landings: Collection[LandingRow]) -> 
 
 
 def load_landings(store: Store, root: Path) -> tuple[LandingRow, ...]:
-    """The landings kept for the workspace at *root*, oldest first."""
+    """Return the landings kept for the workspace at *root*, oldest first."""
     rows = store.select(
-        "SELECT id, path, proposal_id, brought_in, taken_out, before, after, process_id FROM landing "
+        "SELECT id, path, proposal_id, brought_in, taken_out, before, after, process_id, process_start FROM landing "
         "WHERE root = ? ORDER BY id",
         str(root),
     )
     return tuple(
-        LandingRow(row_id, path, f"p{number}", tuple(json.loads(a)), tuple(json.loads(b)), *rest)
-        for row_id, path, number, a, b, *rest in rows
+        LandingRow(row_id, path, f"p{number}", tuple(json.loads(a)), tuple(json.loads(b)), x, y, ProcessId(*process))
+        for row_id, path, number, a, b, x, y, *process in rows
     )
 
 
-def claim_landings(store: Store, numbers: Collection[int], process_id: int) -> None:
-    """Say that these landings are watched by the process *process_id* now."""
+def claim_landings(store: Store, numbers: Collection[int]) -> None:
+    """Say that these landings are watched by this process now."""
+    claim = "UPDATE landing SET process_id = ?, process_start = ? WHERE id = ?"
     with store.transaction() as connection:
-        connection.executemany("UPDATE landing SET process_id = ? WHERE id = ?", [(process_id, n) for n in numbers])
+        connection.executemany(claim, [(*this_process(), number) for number in numbers])
 
 
 def forget_landings(store: Store, numbers: Collection[int]) -> None:
@@ -75,9 +71,9 @@ def begin_change(store: Store, root: Path, body: str) -> int | None:
     *body* is all it takes to finish that, or to take it back, should the process not come to it.
     """
     with store.transaction() as connection:
-        values = (str(root), os.getpid(), time.time(), body)
+        values = (str(root), *this_process(), time.time(), body)
         cursor = connection.execute(
-            "insert OR IGNORE INTO begun (root, process_id, at, body) VALUES (?, ?, ?, ?)", values
+            "insert OR IGNORE INTO begun (root, process_id, process_start, at, body) VALUES (?, ?, ?, ?, ?)", values
         )
         return cursor.lastrowid if cursor.rowcount == 1 else None
 
@@ -90,32 +86,20 @@ def end_change(store: Store, number: int) -> None:
 
 def claim_abandoned_changes(store: Store) -> tuple[BegunRow, ...]:
     """Return the changes of files whose process has ended; they are this process's now, and no other's."""
+    rows = store.select("SELECT id, root, body, process_id, process_start FROM begun")
+    claim = "UPDATE begun SET process_id = ?, process_start = ? WHERE id = ? AND (process_id, process_start) IS (?, ?)"
     claimed: list[BegunRow] = []
-    for row in (BegunRow(*values) for values in store.select("SELECT id, root, process_id, at, body FROM begun")):
-        if not still_runs(row.process_id, row.at_s):
+    for number, root, body, *maker in rows:
+        if not still_runs(ProcessId(*maker)):
             with store.transaction() as connection:
-                cursor = connection.execute(
-                    "UPDATE begun SET process_id = ?, at = ? WHERE id = ? AND process_id = ?",
-                    (os.getpid(), time.time(), row.id, row.process_id),
-                )
-            claimed += [row] if cursor.rowcount == 1 else []
+                cursor = connection.execute(claim, (*this_process(), number, *maker))
+            claimed += [BegunRow(number, root, body)] if cursor.rowcount == 1 else []
     return tuple(claimed)
-
-
-def still_runs(process_id: int, since_s: float) -> bool:
-    """Return whether the process of that number that was there at *since_s* runs; a younger one only has its number."""
-    try:
-        process = psutil.Process(process_id)
-        return process.status() != psutil.STATUS_ZOMBIE and process.create_time() <= since_s + _CLOCK_S
-    except psutil.AccessDenied:
-        return True
-    except psutil.NoSuchProcess:
-        return False
 
 
 def save_trial(store: Store, proposal_id: str, texts: str, hunk_ids: Collection[str], body: str) -> None:
     """Keep what came of trying some hunks of a proposal; *texts* is the fingerprint of what stood in the files."""
-    values = (row_number(proposal_id), texts, json.dumps(sorted(hunk_ids)), body, time.time())
+    values = (row_number(proposal_id, "p"), texts, json.dumps(sorted(hunk_ids)), body, time.time())
     with store.transaction() as connection:
         connection.execute("insert OR REPLACE INTO trial VALUES (?, ?, ?, ?, ?)", values)
 
@@ -123,6 +107,6 @@ def save_trial(store: Store, proposal_id: str, texts: str, hunk_ids: Collection[
 def load_trials(store: Store, proposal_id: str) -> tuple[tuple[str, frozenset[str], str], ...]:
     """Return the fingerprint, the hunks and what came of it for each trial of a proposal, oldest first."""
     rows = store.select(
-        "SELECT texts, hunks, body FROM trial WHERE proposal_id = ? ORDER BY at", row_number(proposal_id)
+        "SELECT texts, hunks, body FROM trial WHERE proposal_id = ? ORDER BY at", row_number(proposal_id, "p")
     )
     return tuple((texts, frozenset(json.loads(hunks)), body) for texts, hunks, body in rows)

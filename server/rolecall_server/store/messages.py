@@ -33,7 +33,7 @@ SELECT document.id, document.version, author, document.body, message.kind, messa
 FROM document JOIN message ON message.document_id = document.id AND message.run_id = document.run_id
 WHERE document.run_id = ? AND document.version > (SELECT MAX(version) FROM message AS other
     WHERE other.run_id = document.run_id AND other.document_id = document.id)
-GROUP BY document.id, document.version ORDER BY document.at
+GROUP BY document.id, document.version ORDER BY document.id, document.version
 """
 
 
@@ -45,7 +45,7 @@ class MessageRow:
     kind: str
     """The type of the document it brings: ``design``."""
     subject: str
-    """Which of that type, where there are several: ``S1/T2``."""
+    """The one of that type, where there are several: ``S1/T2``."""
     version: int
     """From 1, for each kind and subject."""
     sender: str
@@ -65,14 +65,14 @@ class MessageRow:
 
 
 @dataclass(frozen=True)
-class Draft:
+class NewMessage:
     """A message that is not stored yet."""
 
     kind: str
     subject: str
     body: str
     is_document: bool = False
-    """Whether its body is kept as a document, which the developer can open and edit."""
+    """Its body is kept as a document, which the developer can open and edit."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class ReadingRow:
 
 @dataclass(frozen=True)
 class StepRow:
-    """What became of one step of a role."""
+    """The result of one step of a role."""
 
     key: str
     """The fingerprint of the role and of what it read."""
@@ -95,13 +95,15 @@ class StepRow:
     state: str
     """``done`` or ``failed``."""
     attempt: int
-    """How many times the developer had it taken again."""
+    """The number of times that the developer had it taken again."""
     error: str
     read: tuple[int, ...] = ()
     """The messages it read."""
 
 
-def post(store: Store, run_id: str, sender: str, drafts: Collection[Draft], because: Collection[int] = ()) -> list[int]:
+def post(
+    store: Store, run_id: str, sender: str, drafts: Collection[NewMessage], because: Collection[int] = ()
+) -> list[int]:
     """Store *drafts* as the next versions of what they are about, all or none; their numbers."""
     with store.transaction() as connection:
         return _post(connection, run_id, sender, drafts, because)
@@ -111,13 +113,13 @@ def take_in_edits(store: Store, run_id: str) -> list[int]:
     """Make messages of the versions of documents that somebody stored by themselves; their numbers."""
     numbers: list[int] = []
     with store.transaction() as connection:
-        for number, version, author, _body, kind, subject in connection.execute(_EDITED, (row_number(run_id),)):
-            values = (row_number(run_id), kind, subject, version, author, "[]", "", time.time(), number)
+        for number, version, author, _body, kind, subject in connection.execute(_EDITED, (row_number(run_id, "r"),)):
+            values = (row_number(run_id, "r"), kind, subject, version, author, "[]", "", time.time(), number)
             numbers.append(connection.execute(_ADD, values).lastrowid or 0)
     return numbers
 
 
-def finish_step(store: Store, run_id: str, step: StepRow, drafts: Collection[Draft]) -> list[int]:
+def finish_step(store: Store, run_id: str, step: StepRow, drafts: Collection[NewMessage]) -> list[int]:
     """Store that *step* is done, who read what, and what it publishes, all or none; the numbers of its messages."""
     with store.transaction() as connection:
         now = time.time()
@@ -136,14 +138,14 @@ def note_step(store: Store, run_id: str, step: StepRow) -> None:
 
 
 def messages_of(store: Store, run_id: str) -> tuple[MessageRow, ...]:
-    """All messages of a run, in order."""
+    """Return all messages of a run, in order."""
     with store.transaction() as connection:
-        rows = connection.execute(_SELECT, (row_number(run_id),)).fetchall()
+        rows = connection.execute(_SELECT, (row_number(run_id, "r"),)).fetchall()
     return tuple(_message(row) for row in rows)
 
 
 def run_of_message(store: Store, number: int) -> str:
-    """The run that a message belongs to.
+    """Return the run that a message belongs to.
 
     Raises:
         NotFound: there is no such message.
@@ -156,20 +158,20 @@ def run_of_message(store: Store, number: int) -> str:
 
 
 def readings_of(store: Store, run_id: str) -> tuple[ReadingRow, ...]:
-    """Who read which message of a run, in the order of the messages."""
+    """Return the readings of a run: who read which message, in the order of the messages."""
     statement = (
         "SELECT message_id, role, reading.at FROM reading JOIN message ON message.id = message_id WHERE run_id = ? "
         "ORDER BY message_id, reading.at"
     )
     with store.transaction() as connection:
-        return tuple(ReadingRow(*row) for row in connection.execute(statement, (row_number(run_id),)).fetchall())
+        return tuple(ReadingRow(*row) for row in connection.execute(statement, (row_number(run_id, "r"),)).fetchall())
 
 
 def steps_of(store: Store, run_id: str) -> dict[str, StepRow]:
-    """What became of each step of a run, by its key."""
+    """Return the result of each step of a run, by its key."""
     statement = "SELECT key, role, subject, state, attempt, error, read FROM step WHERE run_id = ?"
     with store.transaction() as connection:
-        rows = connection.execute(statement, (row_number(run_id),)).fetchall()
+        rows = connection.execute(statement, (row_number(run_id, "r"),)).fetchall()
     return {str(row[0]): _step(row) for row in rows}
 
 
@@ -190,7 +192,7 @@ def copy_run(store: Store, run_id: str, new_run_id: str, left_out: Collection[in
                 _add_document(connection, new_run_id, document, message)
             because = json.dumps([numbers[one] for one in message.because if one in numbers])
             body = "" if document else message.body
-            about = (row_number(new_run_id), message.kind, message.subject, message.version)
+            about = (row_number(new_run_id, "r"), message.kind, message.subject, message.version)
             cursor = connection.execute(_ADD, (*about, message.sender, because, body, message.at_s, document))
             numbers[message.id] = cursor.lastrowid or 0
         connection.executemany(
@@ -204,7 +206,7 @@ def copy_run(store: Store, run_id: str, new_run_id: str, left_out: Collection[in
 
 
 def is_trusted(store: Store, root: str, fingerprint: str) -> bool:
-    """Whether the developer confirmed the roles with this fingerprint for the workspace at *root*."""
+    """Return whether the developer confirmed the roles with this fingerprint for the workspace at *root*."""
     with store.transaction() as connection:
         found = connection.execute("SELECT 1 FROM trust WHERE root = ? AND fingerprint = ?", (root, fingerprint))
         return found.fetchone() is not None
@@ -219,10 +221,14 @@ def trust(store: Store, root: str, fingerprint: str) -> None:
 
 
 def _post(
-    connection: sqlite3.Connection, run_id: str, sender: str, drafts: Collection[Draft], because: Collection[int]
+    connection: sqlite3.Connection, run_id: str, sender: str, drafts: Collection[NewMessage], because: Collection[int]
 ) -> list[int]:
-    """The numbers of *drafts* as messages; one that says what its latest version says brings no new one."""
-    known = {(one.kind, one.subject): one for one in map(_message, connection.execute(_SELECT, (row_number(run_id),)))}
+    """Store *drafts* as messages and return their numbers; one that says the same as its latest version adds no
+    message.
+    """
+    known = {
+        (one.kind, one.subject): one for one in map(_message, connection.execute(_SELECT, (row_number(run_id, "r"),)))
+    }
     numbers: list[int] = []
     for draft in drafts:
         latest = known.get((draft.kind, draft.subject))
@@ -233,11 +239,11 @@ def _post(
         led_to, now = tuple(sorted(because)), time.time()
         document = None
         if draft.is_document:
-            document = row_number(latest.document_id) if latest else _next_document(connection)
+            document = row_number(latest.document_id, "d") if latest else _next_document(connection)
             message = MessageRow(0, draft.kind, draft.subject, version, sender, led_to, draft.body, now)
             _add_document(connection, run_id, document, message)
         body = "" if document else draft.body
-        about = (row_number(run_id), draft.kind, draft.subject, version)
+        about = (row_number(run_id, "r"), draft.kind, draft.subject, version)
         cursor = connection.execute(_ADD, (*about, sender, json.dumps(led_to), body, now, document))
         numbers.append(cursor.lastrowid or 0)
     return numbers
@@ -249,7 +255,7 @@ def _next_document(connection: sqlite3.Connection) -> int:
 
 def _add_document(connection: sqlite3.Connection, run_id: str, number: int, message: MessageRow) -> None:
     because = json.dumps([f"m{one}" for one in message.because])
-    values = (number, message.version, row_number(run_id), message.kind, message.sender, because, message.body)
+    values = (number, message.version, row_number(run_id, "r"), message.kind, message.sender, because, message.body)
     connection.execute(_ADD_DOCUMENT, (*values, message.at_s))
 
 
@@ -258,7 +264,7 @@ def _note_step(connection: sqlite3.Connection, run_id: str, step: StepRow) -> No
         "insert OR REPLACE INTO step (run_id, key, role, subject, state, attempt, error, read) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         (
-            row_number(run_id),
+            row_number(run_id, "r"),
             step.key,
             step.role,
             step.subject,

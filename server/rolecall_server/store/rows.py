@@ -1,8 +1,10 @@
-"""What the store is asked for and answers, as plain values."""
+"""The requests to the store and its answers, as plain values."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from rolecall_server.processes import ProcessId
 
 
 @dataclass(frozen=True)
@@ -18,7 +20,7 @@ class RunRow:
     error: str
     started_at_s: float
     """Seconds since the epoch."""
-    process_id: int | None
+    process: ProcessId | None
     """The process that works on it; ``None`` where an earlier Rolecall began it."""
 
 
@@ -36,7 +38,7 @@ class Caps:
 
 @dataclass(frozen=True)
 class Asking:
-    """What is known of a model call before it is made."""
+    """The facts known of a model call before it is made."""
 
     role: str = ""
     """Who asks; empty: the role of the run."""
@@ -49,9 +51,9 @@ class Asking:
     estimated: int = 0
     """The tokens of the prompt, by estimate."""
     covered: str = "{}"
-    """How many secrets of each kind are covered in it, as JSON."""
+    """The number of secrets of each kind that are covered in it, as JSON."""
     prompt_nanos: int = 0
-    """What a token of the prompt costs, in billionths; whole numbers, so that sums are exact. 0: not known, or free."""
+    """The price of a token of the prompt, in billionths: whole numbers make exact sums. 0: not known, or free."""
     completion_nanos: int = 0
     most_nanos: int = 0
     """The most that the call can cost."""
@@ -59,14 +61,14 @@ class Asking:
 
 @dataclass(frozen=True)
 class Spent:
-    """What some model calls used; what is under way counts with all that was set aside for it."""
+    """The amounts that some model calls used; what is under way counts with all that was set aside for it."""
 
     tokens: int
     n_calls: int
     nanos: int
     """Money, in billionths."""
     under_way: int = 0
-    """How many of the tokens are set aside for calls that have not ended."""
+    """The tokens among them that are set aside for calls that have not ended."""
 
     @property
     def used(self) -> int:
@@ -96,13 +98,13 @@ class CallRow:
     """As the endpoint counted; ``None`` where it did not say."""
     completion_tokens: int | None
     tokens: int
-    """What counts: as the endpoint counted, else by estimate; all that was set aside while it is under way."""
+    """The tokens as the endpoint counted them, else by estimate; all that was set aside while it is under way."""
     nanos: int
 
 
 @dataclass(frozen=True)
 class EndpointRow:
-    """What is known of a model at an address."""
+    """The knowledge of a model at an address."""
 
     body: str
     at_s: float
@@ -147,7 +149,7 @@ class LandingRow:
     before: str
     """The fingerprint of the text it starts from."""
     after: str
-    process_id: int
+    process: ProcessId
     """Who watches what becomes of it."""
 
 
@@ -157,10 +159,6 @@ class BegunRow:
 
     id: int
     root: str
-    process_id: int
-    """Who makes it."""
-    at_s: float
-    """Since when, in seconds since the epoch."""
     body: str
     """All it takes to make the rest of it, or to take it back."""
 

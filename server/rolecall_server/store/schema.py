@@ -6,17 +6,19 @@ Statements write ``insert`` in small letters: before 3.13, Python misses it in c
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 from rolecall_server.errors import StoreUnavailable
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (
     id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT NOT NULL, role TEXT NOT NULL, path TEXT NOT NULL,
     brief TEXT NOT NULL, state TEXT NOT NULL, error TEXT NOT NULL DEFAULT '', started_at REAL NOT NULL, ended_at REAL,
-    process_id INTEGER);
+    process_id INTEGER, process_start INTEGER);
 CREATE TABLE IF NOT EXISTS call (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run_id INTEGER NOT NULL REFERENCES run, request TEXT NOT NULL,
     reply TEXT, error TEXT NOT NULL DEFAULT '', at REAL NOT NULL, model TEXT NOT NULL DEFAULT '',
@@ -55,11 +57,12 @@ CREATE TABLE IF NOT EXISTS act (
 CREATE TABLE IF NOT EXISTS landing (
     id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT NOT NULL, path TEXT NOT NULL,
     proposal_id INTEGER NOT NULL REFERENCES proposal, brought_in TEXT NOT NULL, taken_out TEXT NOT NULL,
-    before TEXT NOT NULL, after TEXT NOT NULL, process_id INTEGER NOT NULL);
+    before TEXT NOT NULL, after TEXT NOT NULL, process_id INTEGER NOT NULL,
+    process_start INTEGER);
 CREATE INDEX IF NOT EXISTS landing_by_root ON landing (root);
 CREATE TABLE IF NOT EXISTS begun (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT NOT NULL UNIQUE, process_id INTEGER NOT NULL, at REAL NOT NULL,
-    body TEXT NOT NULL);
+    id INTEGER PRIMARY KEY AUTOINCREMENT, root TEXT NOT NULL UNIQUE, process_id INTEGER NOT NULL,
+    process_start INTEGER, at REAL NOT NULL, body TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS message (
     id INTEGER PRIMARY KEY AUTOINCREMENT, run_id INTEGER NOT NULL REFERENCES run, kind TEXT NOT NULL,
     subject TEXT NOT NULL, version INTEGER NOT NULL, sender TEXT NOT NULL, because TEXT NOT NULL, body TEXT NOT NULL,
@@ -112,7 +115,9 @@ WHERE run_id = ? AND reply IS NULL AND error = ''
 """Charges the calls of a run that nobody waits for any more with what they sent."""
 
 _LATER_COLUMNS = {
-    "run": {"process_id": "INTEGER"},
+    "run": {"process_id": "INTEGER", "process_start": "INTEGER"},
+    "landing": {"process_start": "INTEGER"},
+    "begun": {"process_start": "INTEGER"},
     "decision": {"act_id": "INTEGER REFERENCES act", "text": "TEXT"},
     "call": {
         "model": "TEXT NOT NULL DEFAULT ''",
@@ -135,18 +140,72 @@ _LATER_COLUMNS = {
 """Columns that tables of an earlier version lack; tables that are new are made by the schema."""
 
 
+_FIRST_TABLES = frozenset({"run", "call", "proposal", "decision"})
+"""The tables of every version."""
+
+
 def make_tables(connection: sqlite3.Connection, path: Path) -> None:
-    """Bring the database at *path* to this version, whatever it has already.
+    """Bring the database at *path* to this version, in one step, whichever it has.
 
     Raises:
-        StoreUnavailable: it is of a newer Rolecall.
+        StoreUnavailable: it is of a newer Rolecall, or of another program.
+        sqlite3.DatabaseError: something of it is gone.
     """
-    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if _version(connection) != SCHEMA_VERSION:
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            check_tables(connection, path)
+            _update(connection)
+    check_tables(connection, path)
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return connection.execute("PRAGMA user_version").fetchone()[0]
+
+
+def _update(connection: sqlite3.Connection) -> None:
+    """Add what tables of an earlier version lack; nothing where another process did that just now."""
+    there = _tables(connection)
+    for table, columns in _LATER_COLUMNS.items():
+        for name in columns.keys() - there[table] if table in there else ():
+            connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {columns[name]}")
+    for statement in _SCHEMA.split(";"):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def check_tables(connection: sqlite3.Connection, path: Path) -> None:
+    """Pass where the database is one of Rolecall's, of this version or an earlier one, and whole.
+
+    Raises:
+        StoreUnavailable: it is of a newer Rolecall, or of another program.
+        sqlite3.DatabaseError: something of it is gone.
+    """
+    version, there, known = _version(connection), _tables(connection), _known_tables()
     if version > SCHEMA_VERSION:
         raise StoreUnavailable(f"{path} was written by a newer Rolecall.", "Update Rolecall, or move that file away.")
-    for table, columns in _LATER_COLUMNS.items():
-        known = {row[1] for row in connection.execute(f"PRAGMA table_info({table})")}
-        for name in columns.keys() - known if known else ():
-            connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {columns[name]}")
-    connection.executescript(_SCHEMA)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    later = {table: {*columns} if version < SCHEMA_VERSION else set[str]() for table, columns in _LATER_COLUMNS.items()}
+    lacking = sorted(f"{t}.{name}" for t in there.keys() & known for name in known[t] - there[t] - later.get(t, set()))
+    if version < 0 or (version == 0 and (lacking or there.keys() - known)):
+        raise StoreUnavailable(f"{path} is no database of Rolecall's.", "Move that file away, then try again.")
+    needed = known.keys() if version == SCHEMA_VERSION else _FIRST_TABLES if version else set[str]()
+    if gone := sorted(needed - there.keys()) + lacking:
+        raise sqlite3.DatabaseError(f"it lacks {', '.join(gone)}")
+
+
+def _tables(connection: sqlite3.Connection) -> dict[str, set[str]]:
+    """Return the columns of each table, but for SQLite's own."""
+    listed = "SELECT t.name, c.name FROM sqlite_master AS t JOIN pragma_table_info(t.name) AS c WHERE t.type = 'table'"
+    found: dict[str, set[str]] = {}
+    for table, column in connection.execute(listed):
+        if not table.startswith("sqlite_"):
+            found.setdefault(table, set()).add(column)
+    return found
+
+
+@cache
+def _known_tables() -> dict[str, set[str]]:
+    """Return the columns of each table of this version."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(_SCHEMA)
+        return _tables(connection)

@@ -1,4 +1,4 @@
-"""What runs have shown of a repository's tests: one text for each repository, kept small."""
+"""The results that runs have shown of a repository's tests: one text for each repository, kept small."""
 
 from __future__ import annotations
 

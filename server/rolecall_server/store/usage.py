@@ -1,4 +1,4 @@
-"""What model calls used, summed up from the ledger: by day, model, role or run."""
+"""The usage of model calls, summed up from the ledger: by day, model, role or run."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Usage:
-    """What the calls of one group used."""
+    """The usage of the calls of one group."""
 
     group: tuple[str, ...]
     """The value of each grouping asked for: a day as ``2026-11-22`` (UTC), a model, a role, a run."""
@@ -48,7 +48,7 @@ class Usage:
 def usage(
     store: Store, by: Sequence[Grouping] = (), *, root: Path | None = None, since_s: float = 0.0
 ) -> tuple[Usage, ...]:
-    """What was used, a row for each group; the latest first where *by* begins with days or runs.
+    """Return the usage, a row for each group; the latest first where *by* begins with days or runs.
 
     One row for everything where *by* is empty, also if nothing was used. *root* narrows it to one workspace.
     """
@@ -70,19 +70,22 @@ def usage(
 
 
 def today_s() -> float:
-    """When the day began, UTC, in seconds since the epoch."""
+    """Return the time when the day began, UTC, in seconds since the epoch."""
     now = time.time()
     return now - now % DAY_S
 
 
-def ratios(store: Store, endpoint: str, n: int) -> tuple[float, ...]:
-    """What *endpoint* counted for each token that was estimated, for the latest *n* prompts that are long enough."""
+def ratios(store: Store, endpoint: str, n: int, *, before: str = "") -> tuple[float, ...]:
+    """Return the tokens that *endpoint* counted for each that was estimated, for the latest *n* prompts that are long
+    enough; of the runs *before* one, where it is named.
+    """
+    run = row_number(before, "r") if before else None
     statement = (
-        "SELECT CAST(prompt_tokens AS REAL) / estimated FROM ledger "
-        "WHERE endpoint = ? AND prompt_tokens > 0 AND estimated >= ? ORDER BY id DESC LIMIT ?"
+        "SELECT CAST(prompt_tokens AS REAL) / estimated FROM ledger WHERE endpoint = ? AND prompt_tokens > 0 "
+        "AND estimated >= ? AND (? IS NULL OR run_id < ?) ORDER BY id DESC LIMIT ?"
     )
     with store.transaction() as connection:
-        return tuple(ratio for (ratio,) in connection.execute(statement, (endpoint, _MIN_ESTIMATED, n)))
+        return tuple(ratio for (ratio,) in connection.execute(statement, (endpoint, _MIN_ESTIMATED, run, run, n)))
 
 
 def replies(store: Store, role: str, kind: str, endpoint: str, n: int) -> tuple[int, ...]:
@@ -96,7 +99,7 @@ def replies(store: Store, role: str, kind: str, endpoint: str, n: int) -> tuple[
 
 @dataclass(frozen=True)
 class Taken:
-    """What one piece of work of a role took."""
+    """The calls that one piece of work of a role took, and what they sent and received."""
 
     calls: float
     sent: float
@@ -120,7 +123,7 @@ def used_by(store: Store, run_id: str, step: str) -> tuple[int, int, int]:
         f"COALESCE(SUM(CASE WHEN NOT {has_ended} THEN call.estimated END), 0) "
         "FROM call JOIN ledger USING (id) WHERE call.run_id = ? AND purpose LIKE ?"
     )
-    ((n_calls, tokens, sent),) = store.select(statement, row_number(run_id), f"{step}#%")
+    ((n_calls, tokens, sent),) = store.select(statement, row_number(run_id, "r"), f"{step}#%")
     return n_calls, tokens, sent
 
 

@@ -1,4 +1,4 @@
-"""What is there for the team to work with: a model, a sandbox, an interpreter, git; and what somebody has to fix."""
+"""The means that the team has to work with: a model, a sandbox, an interpreter, git; and what somebody has to fix."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from rolecall_analysis.programs import find_program
 from rolecall_server import __version__
 from rolecall_server.errors import NoModelConfigured, RolecallError, UnknownModel
 from rolecall_server.model import Chosen, EditorOffer, find_model
-from rolecall_server.model.abilities import Abilities, recall_abilities, remember_abilities
-from rolecall_server.model.local import FindLocal, describe_service, find_local_services
+from rolecall_server.model.selection.abilities import Abilities, recall_abilities, remember_abilities
+from rolecall_server.model.selection.local_servers import FindLocal, describe_service, find_local_services
 from rolecall_server.sandbox import (
     Capabilities,
     Interpreter,
@@ -28,7 +28,7 @@ from rolecall_server.sandbox import (
     probe,
     shadow_workspace,
 )
-from rolecall_server.sandbox.trust import to_confirm
+from rolecall_server.sandbox.python.trust import to_confirm
 from rolecall_server.settings import ModelSettings, Settings
 from rolecall_server.store import Store, cache_path
 from rolecall_server.workspace import Workspace
@@ -56,8 +56,8 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Circumstances:
-    """What a checkup is about."""
+class CheckupSubject:
+    """The subject of a checkup."""
 
     root: Path
     settings: Settings
@@ -67,7 +67,7 @@ class Circumstances:
     find_local: FindLocal = find_local_services
 
 
-async def check_everything(around: Circumstances, *, try_model: bool = False) -> tuple[Checked, ...]:
+async def check_everything(around: CheckupSubject, *, try_model: bool = False) -> tuple[Checked, ...]:
     """Everything there is to know at one look; with *try_model* the model's abilities are tried with short calls."""
     return tuple(
         await asyncio.gather(
@@ -80,8 +80,10 @@ async def check_everything(around: Circumstances, *, try_model: bool = False) ->
     )
 
 
-async def check_model(around: Circumstances, *, ask: bool, try_it: bool = False) -> Checked:
-    """Which model answers and why; with *ask* the endpoint is asked what it offers, with *try_it* what it can do."""
+async def check_model(around: CheckupSubject, *, ask: bool, try_it: bool = False) -> Checked:
+    """Check which model answers and why; with *ask* the endpoint is asked what it offers, with *try_it* what
+    it can do.
+    """
     settings = around.settings.model
     named = bool(settings.name or settings.base_url or settings.replay)
     try:
@@ -128,10 +130,12 @@ def _describe(chosen: Chosen, abilities: Abilities, problem: RolecallError | Non
 
 
 async def _ask_endpoint(chosen: Chosen, settings: ModelSettings) -> tuple[Chosen, RolecallError | None]:
-    """*chosen* with its model's name, and what keeps it from being asked; None where nothing seems to."""
+    """Ask the endpoint for its models; return *chosen* with its model's name, and what prevents its use, or None where
+    nothing does.
+    """
     if chosen.endpoint is None:
         return chosen, None
-    from rolecall_server.model.openai_chat import OpenAIChat  # the SDK takes long to import
+    from rolecall_server.model.chat_completions.openai_chat import OpenAIChat  # the SDK takes long to import
 
     client = OpenAIChat(chosen.endpoint, chosen.model, min(settings.timeout_seconds, _LIST_TIMEOUT_S))
     try:
@@ -151,11 +155,13 @@ async def _ask_endpoint(chosen: Chosen, settings: ModelSettings) -> tuple[Chosen
 
 
 async def _abilities(chosen: Chosen, store: Store | None, *, ask: bool, try_it: bool) -> Abilities:
-    """What is known of the model: just tried, or remembered, and what its server says of it without being tried."""
+    """Return the known abilities of the model: just tried, or remembered, and what its server says of it without being
+    tried.
+    """
     if chosen.endpoint is None:
         return Abilities(context_tokens=chosen.context_tokens)
     if try_it and ask:
-        from rolecall_server.model.trying import try_abilities  # seldom needed
+        from rolecall_server.model.selection.ability_trials import try_abilities  # seldom needed
 
         found = await try_abilities(chosen.endpoint, chosen.model)
         if store is not None:
@@ -187,7 +193,7 @@ def _facts(abilities: Abilities) -> dict[str, Any]:
 
 
 def _in_words(abilities: Abilities) -> str:
-    """What is known, in a sentence or two."""
+    """Describe the known abilities, in a sentence or two."""
     told = f"Its context has {abilities.context_tokens:,} tokens. " if abilities.context_tokens else ""
     can = [words for name, words in _ABILITY_WORDS.items() if getattr(abilities, name)]
     cannot = [words for name, words in _ABILITY_WORDS.items() if getattr(abilities, name) is False]
@@ -196,14 +202,14 @@ def _in_words(abilities: Abilities) -> str:
     return told.strip()
 
 
-async def _check_rolecall(around: Circumstances) -> Checked:
+async def _check_rolecall(around: CheckupSubject) -> Checked:
     where = f"; its store is {around.store.path}" if around.store is not None else ""
     python = platform.python_version()
     facts = {"version": __version__, "python": python, "system": platform.platform()}
     return Checked("rolecall", "fine", f"{__version__} on Python {python}{where}.", facts=facts)
 
 
-async def _check_confinement(around: Circumstances) -> Checked:
+async def _check_confinement(around: CheckupSubject) -> Checked:
     tests = around.settings.tests
     if not tests.run:
         return Checked("sandbox", "limited", "rolecall.tests.run is off: proposals come untested.")
@@ -221,7 +227,7 @@ async def _check_confinement(around: Circumstances) -> Checked:
     return Checked("sandbox", state, f"How tests run: {report.name}; {how.rstrip('.')}.", report.next_step, facts)
 
 
-async def _check_interpreter(around: Circumstances) -> Checked:
+async def _check_interpreter(around: CheckupSubject) -> Checked:
     tests = around.settings.tests
     found = find_interpreter(around.root, tests.interpreter, around.environ)
     if isinstance(found, NotRun):
@@ -283,7 +289,7 @@ async def _check_git(root: Path) -> Checked:
 
 
 async def _output(*command: str) -> str:
-    """The first line a program prints; empty where it fails."""
+    """Run a program and return the first line that it prints; empty where it fails."""
     run = partial(asyncio.create_subprocess_exec, stdin=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL)
     try:
         process = await run(*command, stdout=asyncio.subprocess.PIPE)
@@ -300,5 +306,5 @@ async def _output(*command: str) -> str:
 
 
 def must_fix(checked: Sequence[Checked]) -> bool:
-    """Whether anything is broken."""
+    """Return whether anything is broken."""
     return any(each.state == "broken" for each in checked)

@@ -13,13 +13,13 @@ from functools import cached_property
 from pathlib import Path
 
 from rolecall_server.model import NO_WISHES, ChatMessage, Reply, Wishes
-from rolecall_server.model.interludes import Interludes
+from rolecall_server.model.hidden_turns import Interludes
 from rolecall_server.store.messages import MessageRow
-from rolecall_server.team.calls import StoredCalls
-from rolecall_server.team.declared import SCOPES, Role, Scope
-from rolecall_server.team.pool import Pool, as_draft, publish
-from rolecall_server.team.steps import Step
-from rolecall_server.team.telling import tell
+from rolecall_server.team.messages.board import Pool, as_draft, publish
+from rolecall_server.team.messages.rendering import tell
+from rolecall_server.team.model_calls.budgeted import StoredCalls
+from rolecall_server.team.plan.steps import Step
+from rolecall_server.team.roles.declarations import SCOPES, Role, Scope
 from rolecall_server.workspace import Workspace
 
 _ASK = re.compile(r"^[\s>*`-]*+ASK\s++([^:\s][^:\n]{0,80}):\s*+(\S.*)$")
@@ -29,14 +29,14 @@ _MAX_ANSWER_CHARACTERS = 2_000
 
 
 def owners_of(step: Step, roster: Mapping[str, Role]) -> tuple[Role, ...]:
-    """The roles that *step* may ask: those who publish what its duty asks about, as far as that is there."""
+    """Return the roles that *step* may ask: those who publish what its duty asks about, as far as that is there."""
     kinds = {message.kind for message in step.read} & {*step.duty.asks}
     others = (role for role in roster.values() if role.name != step.role.name and role.prompt)
     return tuple(role for role in others if any(map(role.publishes, kinds)))
 
 
 def how_to_ask(owners: Sequence[Role]) -> str:
-    """What a role is told of asking others; nothing where nobody can be asked."""
+    """Return the instructions for a role on how to ask others; empty if nobody can be asked."""
     if not owners:
         return ""
     titles = " or the ".join(role.title for role in owners)
@@ -63,11 +63,11 @@ class Consulting:
 
     @property
     def label(self) -> str:
-        """Who answers."""
+        """Return the label of the client that answers."""
         return self.client.label
 
     async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
-        """The client's reply, after the one question it may have asked was answered.
+        """Return the client's reply, after the one question it may have asked was answered.
 
         Raises:
             RolecallError: there is none; the error says who acts next.
@@ -92,7 +92,7 @@ class Consulting:
         await self.client.aclose()
 
     async def _answered(self, title: str, question: str) -> str:
-        """What the role called *title* answers, for the one who asked."""
+        """Ask the role called *title*, and return its answer for the one who asked."""
         owner = next((role for role in self.owners if title.casefold() in (role.title.casefold(), role.name)), None)
         if owner is None:
             there = " or the ".join(role.title for role in self.owners)
@@ -116,13 +116,15 @@ class Consulting:
 
     @cached_property
     def _documents(self) -> list[MessageRow]:
-        """What the run has said so far, whoever asks: the brief and what was made of it."""
+        """Return the documents of the run so far, whoever asks: the brief and what was made of it."""
         found = (self.pool.latest(kind) for kind, scope in SCOPES.items() if scope is Scope.RUN)
         return [message for message in found if message is not None]
 
 
 def question_in(said: str) -> tuple[str, str] | None:
-    """Whom a reply asks and what, where its last line does; ``None`` where it asks nobody."""
+    """Return the role that a reply asks and its question, where its last line asks one; ``None`` where it
+    asks nobody.
+    """
     lines = said.strip().splitlines()
     found = _ASK.match(lines[-1]) if lines else None
     return (found[1].strip("`* \t"), found[2].rstrip("`* \t\r\n")[:_MAX_QUESTION_CHARACTERS]) if found else None

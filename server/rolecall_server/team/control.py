@@ -1,4 +1,4 @@
-"""How the developer steers a run of the team; light to import, because every session holds such values."""
+"""The developer's control of a run; light to import, because every session holds such values."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 @dataclass
 class Control:
-    """How the developer steers a run while it goes on."""
+    """The developer's control of a run while it goes on."""
 
     is_paused: bool = False
     changed: asyncio.Event = field(default_factory=asyncio.Event)
 
     def pause(self) -> None:
-        """Begin nothing more; what is being done is finished."""
+        """Begin nothing more: no step, and in a run of one step no further call of a model."""
         self.is_paused = True
         self.changed.set()
 

@@ -1,4 +1,4 @@
-"""How a conversation with a role begins: who it is, how it answers, what it sees, what it is to do."""
+"""The opening of a conversation with a role: who it is, how it answers, what it sees, what it is to do."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from pathlib import Path
 from rolecall_server.context import Focus, pack, render
 from rolecall_server.craft.attempts import EDIT_FORMAT
 from rolecall_server.model import ChatMessage, estimate_tokens
+from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.settings import ModelSettings
-from rolecall_server.team.calibration import Fit
-from rolecall_server.team.looking_up import with_limits
+from rolecall_server.team.model_calls.calibration import Fit
+from rolecall_server.team.model_stack import with_limits
 from rolecall_server.team.request import Desk
 
-_REJECTED = "# What the developer turned down before\n\nDo not propose it again as it was.\n\n"
-
-
+_PROMPTS = prompts_beside(__file__)
 _SHARE_WHEN_TOO_LONG = 0.5
 _MOST_OF_REPLY = 3
 """A reply gets a third of a model's context where the setting would give it more: 32,000 tokens are all of many."""
@@ -26,7 +25,8 @@ _MOST_OF_REPLY = 3
 async def open_conversation(
     profile: Path, desk: Desk, focus: Focus, task: str, edit_format: str = EDIT_FORMAT, *, share: float = 1.0
 ) -> tuple[ChatMessage, ...]:
-    """The system prompt from *profile* and *edit_format*, then the context pack of *focus* with *task* at its end.
+    """Return the system prompt from *profile* and *edit_format*, then the context pack of *focus* with *task* at its
+    end.
 
     The task stands last, so that the long part before it is the same from one call to the next. *share* is how much
     of the room the pack may take: less where the model found it too long.
@@ -46,7 +46,8 @@ async def open_conversation(
 
 
 def _opening(desk: Desk, focus: Focus, system: str, task: str, share: float) -> tuple[ChatMessage, ...]:
-    rejections = _REJECTED + "\n".join(desk.rejections) + "\n" if desk.rejections else ""
+    told = "\n".join(desk.rejections)
+    rejections = f"{_PROMPTS['rejected']}\n\n{told}\n" if told else ""
     room = room_tokens(desk.settings.model, desk.fit, estimate_tokens(system + rejections + task))
     packed = pack(desk.view, with_rules(focus, desk), int(room * share))
     shown = render(packed)
@@ -61,13 +62,14 @@ def _opening(desk: Desk, focus: Focus, system: str, task: str, share: float) -> 
 
 
 def with_rules(focus: Focus, desk: Desk) -> Focus:
-    """*focus* with the rules that count for who sits at *desk*."""
+    """Return *focus* with the rules that apply to the role at *desk*."""
     consent = desk.settings.context.house_rules
     return replace(focus, rules=consent, role=desk.role, accepted_rules=desk.accepted_rules)
 
 
 def room_tokens(settings: ModelSettings, fit: Fit, other_tokens: int) -> int:
-    """How many tokens, by estimate, the pack may take: the setting, or less where the model has no room for it.
+    """Return the number of tokens, by estimate, that the pack may take: the setting, or less where the model has no
+    room for it.
 
     *other_tokens* is what stands beside it in the prompt, by estimate.
     """

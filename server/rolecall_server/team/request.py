@@ -1,20 +1,24 @@
-"""What a role is asked to do, and what it works with."""
+"""The request to a role, and what the role works with."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
 from rolecall_analysis import Snapshot
 from rolecall_analysis.retrieval import Corpus
-from rolecall_server.context import AtHand, ContextPack, View
+from rolecall_server.context import AtHand, ContextPack, PackSource
 from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, ModelClient, ToolLimits, estimate_tokens
-from rolecall_server.model.tools import DEFAULT_LIMITS
+from rolecall_server.model.replies.tools import DEFAULT_LIMITS
+from rolecall_server.sandbox.python.trust import AskTrust, trust_nothing
 from rolecall_server.settings import Settings
-from rolecall_server.team.calibration import Fit
-from rolecall_server.team.repacking import Opening, Repack
+from rolecall_server.store import Store
+from rolecall_server.team.model_calls.budgeted import AskForMore, stop_there
+from rolecall_server.team.model_calls.calibration import Fit
+from rolecall_server.team.model_calls.repacking import Opening, Repack
 from rolecall_server.workspace import Workspace
 
 Report = Callable[[str, float | None], None]
@@ -33,7 +37,7 @@ TITLES = {RoleName.QA_ENGINEER: "QA Engineer", RoleName.ENGINEER: "Engineer"}
 
 
 def title_of(role: str) -> str:
-    """A stored role as a person reads it."""
+    """Return a stored role as a person reads it."""
     return TITLES[RoleName(role)] if role in set(RoleName) else role.replace("_", " ").title()
 
 
@@ -62,26 +66,47 @@ class Revision:
 
 @dataclass(frozen=True)
 class RunRequest:
-    """One command of the developer's."""
+    """One command of the developer's: what a run is for."""
 
-    role: RoleName
+    role: RoleName = RoleName.ENGINEER
+    """The role it goes to, where it does not go to the team."""
     path: str = ""
     """The file it was given on; empty where the developer named none."""
     symbol: str = ""
     """A dotted name within that file; empty for all of it."""
     brief: str = ""
-    """What is asked for, in the developer's words; a role may do without."""
+    """The request in the developer's words; a role may do without."""
     revises: Revision | None = None
     """The hunk to make anew; ``None`` for work of its own."""
     makes_file: bool = False
-    """Whether the file does not exist yet: it is to be made."""
+    """The file does not exist yet: it is to be made."""
     hand: AtHand = field(default_factory=AtHand)
-    """What the editor showed of the file as the command came."""
+    """The part of the file that the editor showed as the command came."""
+
+
+@dataclass(frozen=True)
+class Repository:
+    """The repository a run works on, as it was when the command came."""
+
+    workspace: Workspace
+    snapshot: Snapshot
+    store: Store
+    settings: Settings
+    environ: Mapping[str, str]
+    ask_for_more: AskForMore = stop_there
+    """Asked when the run has used up its budget."""
+    ask_trust: AskTrust = trust_nothing
+    """Asked before a Python that lies in the workspace is used for the first time."""
+
+    @cached_property
+    def corpus(self) -> Corpus:
+        """The words of its files, read when a role first asks what a brief is about, and once for the whole run."""
+        return Corpus(self.workspace.root)
 
 
 @dataclass(frozen=True)
 class Desk:
-    """What a role finds on its desk: the repository as it is now, a model, a place to try things."""
+    """A role's desk: the repository as it is now, a model, a place to try things."""
 
     workspace: Workspace
     snapshot: Snapshot
@@ -93,29 +118,29 @@ class Desk:
     record: Callable[[ContextPack, Sequence[ChatMessage]], None] = lambda pack, opening: None
     """Told what the role is about to be shown, and the messages that show it."""
     rejections: tuple[str, ...] = ()
-    """What the developer turned down of the role's earlier work on this file, and why."""
+    """The parts of the role's earlier work on this file that the developer turned down, and why."""
     earlier: str = ""
-    """What the role proposed for the same thing and is undecided, where the developer asks for it in another way."""
+    """The undecided proposal for the same thing, where the developer asks for it in another way."""
     repacks: dict[Opening, Repack] = field(default_factory=dict[Opening, Repack])
-    """What makes the openings of this desk's conversations shorter."""
+    """The functions that make the openings of this desk's conversations shorter."""
     lookups: tuple[str, ...] = ()
-    """What the model may look up while it works, by name."""
+    """The names of the lookups that the model may use while it works."""
     tool_limits: ToolLimits = DEFAULT_LIMITS
-    """How often it may, before each answer."""
+    """The limits of their use, before each answer."""
     draft: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The files as the edits have them that were made at this desk so far; lookups see them, and what they run."""
     fit: Fit = field(default_factory=Fit)
-    """What is known of how much the model can take."""
+    """The size of what the model can take, as far as it is known."""
     role: str = ""
     """Who sits there, such as ``engineer``."""
     accepted_rules: str = ""
     """The rules for that role as they stand, where the developer accepted them."""
     how_to_ask: str = ""
-    """What the role is told of asking another one; empty where it cannot."""
+    """The instructions for asking another role; empty where it cannot."""
     corpus: Corpus | None = None
     """The words of the repository's files, where others of the run rank them too."""
 
     @property
-    def view(self) -> View:
-        """What the role may be shown of the repository."""
-        return View(self.workspace, self.snapshot, estimate_tokens, self.corpus)
+    def view(self) -> PackSource:
+        """Return the view of the repository that the role may be shown."""
+        return PackSource(self.workspace, self.snapshot, estimate_tokens, self.corpus)

@@ -6,15 +6,15 @@ import re
 from pathlib import Path
 
 from rolecall_server.context import Focus
-from rolecall_server.craft.attempts import Work
-from rolecall_server.review.anchor import path_now
-from rolecall_server.review.proposal import HunkState, Proposal
-from rolecall_server.review.rendering import hunk_diff, hunk_header
-from rolecall_server.review.shelf import Reviewed, load_proposal, put_aside
+from rolecall_server.craft.attempts import AttemptWork
+from rolecall_server.review.proposals.anchor import path_now
+from rolecall_server.review.proposals.proposal import HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal, put_aside
+from rolecall_server.review.proposals.rendering import hunk_diff, hunk_header
 from rolecall_server.store import Store
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import TITLES, Desk, Revision, RoleName, RunRequest
-from rolecall_server.team.trials import Trials
+from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import file_exists, read_for_model, why_not_changed
 
 _ROLES = Path(__file__).parent / "roles"
@@ -23,7 +23,9 @@ _AGAIN = re.compile(r", p\d+/h\d+ again$")
 
 
 def revision_of(reviewed: Reviewed, hunk_id: str, brief: str = "") -> RunRequest:
-    """The request to make one hunk anew; *brief* is what shall be different, empty where that is only its place."""
+    """Return the request to make one hunk anew; *brief* says what should be different, and is empty where only its
+    place should be.
+    """
     proposal = reviewed.proposal
     change, hunk = next((c, h) for c, h in proposal.hunks() if h.id == hunk_id)
     stale = reviewed.states[hunk_id] is HunkState.STALE
@@ -40,8 +42,8 @@ def revision_of(reviewed: Reviewed, hunk_id: str, brief: str = "") -> RunRequest
     return RunRequest(role, revision.path, brief=brief, revises=revision)
 
 
-async def revise(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
-    """The work of making the hunk of *request* anew: edits of its file and of no other.
+async def revise(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trials]:
+    """Prepare the work of making the hunk of *request* anew: edits of its file and of no other.
 
     Raises:
         FileRefused: its file cannot be read.
@@ -56,7 +58,7 @@ async def revise(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
             return f"Only {path} is to be changed here, and {named} is another file."
         return why_not_changed(desk.workspace, path)
 
-    work = Work(
+    work = AttemptWork(
         opening=await open_conversation(_ROLES / f"{request.role}.md", desk, focus, _task(request, request.revises)),
         read_text=lambda named: read_for_model(desk.workspace, named),
         refusal=refusal,

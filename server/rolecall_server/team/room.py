@@ -1,7 +1,8 @@
-"""What the roles of a run share: the repository, the model, a bench, somebody who answers questions."""
+"""The things that the roles of a run share: the repository, the model, a bench, somebody who answers questions."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -9,20 +10,21 @@ from functools import partial
 from rolecall_server.context import ContextPack
 from rolecall_server.context.manifest import MANIFEST_JSON, manifest_of
 from rolecall_server.craft.trial import Bench
-from rolecall_server.model import ChatMessage, ModelClient, Parameters
+from rolecall_server.errors import NoModelConfigured
+from rolecall_server.model import ChatMessage, Chosen, Parameters
 from rolecall_server.settings import Settings
-from rolecall_server.team.calls import Allowance, StoredCalls, fingerprint
+from rolecall_server.store.messages import MessageRow
 from rolecall_server.team.consulting import Consulting, how_to_ask, owners_of
-from rolecall_server.team.declared import ALONE, Role
+from rolecall_server.team.control import Control
 from rolecall_server.team.documents import Question
-from rolecall_server.team.known import KnownModel, lookups_for
-from rolecall_server.team.learning import accepted_rules
-from rolecall_server.team.looking_up import IN_A_TEAM
-from rolecall_server.team.pool import TEAM, Pool
-from rolecall_server.team.prices import prices_of
-from rolecall_server.team.request import Desk, Report
-from rolecall_server.team.run import Repository
-from rolecall_server.team.steps import Step
+from rolecall_server.team.lessons.learning import accepted_rules
+from rolecall_server.team.messages.board import TEAM, Pool
+from rolecall_server.team.model_calls.budgeted import Allowance, StoredCalls, fingerprint
+from rolecall_server.team.model_calls.prices import prices_of
+from rolecall_server.team.model_stack import IN_A_TEAM, lookups_for
+from rolecall_server.team.plan.steps import Step
+from rolecall_server.team.request import Desk, Report, Repository
+from rolecall_server.team.roles.declarations import Role, Verb
 
 CONSULTED = "consulted"
 """The kind of work of a role that another role asks."""
@@ -32,70 +34,95 @@ AskDeveloper = Callable[[Sequence[Question]], Awaitable[Mapping[str, str]]]
 
 
 async def answer_nothing(questions: Sequence[Question]) -> Mapping[str, str]:
-    """The answers where nobody can be asked."""
+    """Return no answers, where nobody can be asked."""
     return {}
+
+
+OnSteps = Callable[[Sequence[Step]], None]
+"""Told which steps are under way, whenever one begins or ends."""
+OnMessage = Callable[[MessageRow], None]
+"""Told of each message once it is stored."""
+
+
+@dataclass(frozen=True)
+class Developer:
+    """The means by which a run speaks with the developer."""
+
+    report: Report
+    """Told what goes on."""
+    ask: AskDeveloper = answer_nothing
+    on_message: OnMessage = lambda message: None
+    control: Control = field(default_factory=Control)
+    on_steps: OnSteps = lambda steps: None
 
 
 @dataclass(frozen=True)
 class Room:
-    """Where the steps of one run are taken."""
+    """The place where the steps of one run are taken."""
 
     run_id: str
     repository: Repository
     roster: Mapping[str, Role]
-    client: ModelClient
+    model: Chosen | NoModelConfigured
+    """The model that answers, or why there is none, where tests are written without one."""
     bench: Bench
-    report: Report
-    ask: AskDeveloper = answer_nothing
+    developer: Developer
     allowance: Allowance = field(default_factory=Allowance)
     claims: dict[str, str] = field(default_factory=dict[str, str])
+    claiming: threading.Lock = field(default_factory=threading.Lock)
+    """Held from looking whose a file is to its claim: edits are applied in threads."""
     """The files outside the design that tasks were let into, and by which task."""
 
     @property
     def has_tester(self) -> bool:
-        """Whether somebody writes tests from the requirements."""
+        """Return whether somebody writes tests from the requirements."""
         return any(role.publishes("tests") for role in self.roster.values())
 
     def calls(self, step: Step, pool: Pool, role: Role) -> StoredCalls:
-        """The model as *role* asks it for *step*: what it was told before for the same step is not asked again."""
-        repository, settings = self.repository, self.repository.settings.for_role(role.name)
-        row = pool.steps.get(step.key)
+        """Return the model as *role* asks it for *step*; what was answered for that step is not asked again."""
+        assert not isinstance(self.model, NoModelConfigured)
+        repository, row = self.repository, pool.steps.get(step.key)
+        settings = repository.settings.for_role(role.name)
         return StoredCalls(
-            self.client,
+            self.model.client,
             repository.store,
             self.run_id,
             settings.budget,
             settings.model.reply_tokens,
             repository.ask_for_more,
+            self.bench.kept_back.covers(),
             role=role.name,
             kind=self._kind(step, role),
             prices=prices_of(settings.model),
+            parameters=parameters_of(role, repository.settings),
             purpose=f"{step.key}#{row.attempt if row else 0}",
             allowance=self.allowance,
-            parameters=parameters_of(role, repository.settings),
-            covers=self.bench.kept_back.covers(),
+            is_paused=lambda: step.duty.is_whole_run and self.developer.control.is_paused,
         )
 
     def _kind(self, step: Step, role: Role) -> str:
         """Return the kind of work that *role* does for *step*: its own, or an answer to who does it."""
         if role.name != step.role.name:
             return CONSULTED
-        return ALONE if len(self.roster.keys() - {TEAM}) == 1 else step.duty.does
+        is_alone = not step.duty.is_whole_run and len(self.roster.keys() - {TEAM}) == 1
+        return Verb.ALONE if is_alone else step.duty.does
 
     def desk(self, step: Step, pool: Pool) -> Desk:
-        """What a role finds on its desk: the repository as it was when the run began."""
-        repository = self.repository
+        """Return the desk of a role, with the repository as it was when the run began."""
+        repository, names, client = self.repository, (), None
         calls, owners = partial(self.calls, step, pool), owners_of(step, self.roster)
-        known = self.client if isinstance(self.client, KnownModel) else KnownModel(self.client)
+        if not isinstance(self.model, NoModelConfigured):
+            names = lookups_for(self.model, repository.settings.for_role(step.role.name), step.role.tools)
+            client = Consulting(calls(step.role), calls, step, pool, owners, repository.workspace)
         return Desk(
             repository.workspace,
             repository.snapshot,
             repository.settings,
-            Consulting(calls(step.role), calls, step, pool, owners, repository.workspace),
+            client,
             self.bench,
             partial(self._report, step),
             partial(self._record, step.role),
-            lookups=lookups_for(known, repository.settings.for_role(step.role.name), step.role.tools),
+            lookups=names,
             tool_limits=IN_A_TEAM,
             role=step.role.name,
             accepted_rules=accepted_rules(repository.store, repository.workspace, step.role.name),
@@ -104,7 +131,7 @@ class Room:
         )
 
     def _report(self, step: Step, message: str, fraction: float | None) -> None:
-        self.report(f"{step.label}: {message}", fraction)
+        self.developer.report(message if step.duty.is_whole_run else f"{step.label}: {message}", fraction)
 
     def _record(self, role: Role, packed: ContextPack, opening: Sequence[ChatMessage]) -> None:
         body = MANIFEST_JSON.dump_json(manifest_of(role.title, packed)).decode()
@@ -112,7 +139,9 @@ class Room:
 
 
 def parameters_of(role: Role, settings: Settings) -> Parameters:
-    """How a role's model shall answer: as the developer set it for that role, else as the role declares it."""
+    """Return the parameters for a role's model: as the developer set them for that role, else as the role declares
+    them.
+    """
     own = settings.of_role(role.name)
     given = Parameters(own.model or "", own.temperature, own.top_p, own.seed, own.reply_tokens)
     return given.over(Parameters(model=role.model, temperature=role.temperature))

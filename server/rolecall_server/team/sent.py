@@ -1,4 +1,6 @@
-"""What a run told its models, call by call, and what came back: read from the store, for people and programs."""
+"""The messages that a run sent to its models, call by call, and what came back: read from the store, for people and
+programs.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from typing import Any
 from rolecall_server.context.manifest import MANIFEST_JSON, Manifest, read_manifest, render_manifest
 from rolecall_server.model import estimate_tokens
 from rolecall_server.store import CallRow, RunRow, Store
-from rolecall_server.team.prices import show_money
+from rolecall_server.team.model_calls.prices import show_money
 from rolecall_server.team.request import title_of
 from rolecall_server.workspace import sha256
 
@@ -30,7 +32,7 @@ class Turn:
     begins: str
     """Its first words."""
     is_new: bool
-    """Whether no earlier call of the conversation has sent it at this place."""
+    """No earlier call of the conversation has sent it at this place."""
 
 
 @dataclass(frozen=True)
@@ -41,22 +43,24 @@ class SentCall:
     """From 1, within the run."""
     row: CallRow
     manifest: Manifest | None
-    """What the conversation began with of the repository; ``None`` where nobody packed anything."""
+    """The parts of the repository that the conversation began with; ``None`` where nobody packed anything."""
     begun_by: int
     """The number of the call that began the conversation; its own where it did."""
     turns: tuple[Turn, ...]
     covered: Mapping[str, int]
-    """How many secrets of each kind were covered."""
+    """The number of secrets of each kind that were covered."""
 
     @property
     def kept_share(self) -> float:
-        """Of the estimated tokens, how much was sent before, word for word and from the beginning: 0 to 1."""
+        """Return the part of the estimated tokens that was sent before, word for word and from the beginning:
+        0 to 1.
+        """
         total = sum(turn.tokens for turn in self.turns)
         return sum(turn.tokens for turn in self.turns if not turn.is_new) / total if total else 0.0
 
 
 def sent_calls(store: Store, run_id: str) -> tuple[SentCall, ...]:
-    """The calls of a run, in order."""
+    """Return the calls of a run, in order."""
     manifests = {opening: read_manifest(body) for opening, body in store.manifests(run_id)}
     earlier: dict[str, list[dict[str, Any]]] = {}
     begun_by: dict[str, int] = {}
@@ -73,7 +77,7 @@ def sent_calls(store: Store, run_id: str) -> tuple[SentCall, ...]:
 
 
 def render_sent(run: RunRow, calls: Sequence[SentCall]) -> str:
-    """What was sent, as a Markdown page."""
+    """Return a Markdown page of what was sent."""
     lines = [
         f"# What was sent in {run.id}",
         "",
@@ -85,7 +89,7 @@ def render_sent(run: RunRow, calls: Sequence[SentCall]) -> str:
 
 
 def sent_json(calls: Sequence[SentCall]) -> list[dict[str, Any]]:
-    """The same for programs; the keys of a manifest are those of `Manifest`."""
+    """Return the calls as programs read them; the keys of a manifest are those of `Manifest`."""
     return [
         {
             "call": call.number,
@@ -109,7 +113,7 @@ def sent_json(calls: Sequence[SentCall]) -> list[dict[str, Any]]:
 
 
 def _n_same(before: Sequence[Mapping[str, Any]], now: Sequence[Mapping[str, Any]]) -> int:
-    """How many messages *now* begins with that are those of *before*."""
+    """Return the number of messages at the beginning of *now* that are those of *before*."""
     n = 0
     for one, other in zip(before, now, strict=False):
         if one != other:

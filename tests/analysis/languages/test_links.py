@@ -8,26 +8,26 @@ from collections.abc import Mapping
 import pytest
 
 from rolecall_analysis.languages import language_of, read_facts
-from rolecall_analysis.languages.code import Code, code_of
-from rolecall_analysis.languages.imports import import_target, imported_files
-from rolecall_analysis.languages.links import targets
+from rolecall_analysis.languages.resolution.code import OtherCode, code_of
+from rolecall_analysis.languages.resolution.imports import ImportTargets, imported_files
+from rolecall_analysis.languages.resolution.names import targets
 
 
-def code(files: Mapping[str, str]) -> Code:
+def code(files: Mapping[str, str]) -> OtherCode:
     """The code of a workspace, in which some files are build files."""
     texts = {path: textwrap.dedent(text) for path, text in files.items()}
     facts = {path: read_facts(path, text, found) for path, text in texts.items() if (found := language_of(path))}
     return code_of(facts, texts.get)
 
 
-def link(found: Code, path: str, callee: str) -> tuple[list[str], bool, str]:
+def link(found: OtherCode, path: str, callee: str) -> tuple[list[str], bool, str]:
     """What the only call of *callee* in the file reaches: definitions, whether for certain, and by which rule."""
     (scope,) = {call.scope for call in found.files[path].calls if call.callee == callee}
     meaning = targets(found, path, scope, callee)
     return [f"{one.path}:{one.qualified_name}" for one in meaning.definitions], meaning.certain, meaning.rule
 
 
-def imports(found: Code, path: str) -> list[tuple[str, tuple[str, ...], bool]]:
+def imports(found: OtherCode, path: str) -> list[tuple[str, tuple[str, ...], bool]]:
     """Modules as written in the file, the files they lead to, and whether for certain."""
     files = [(one.module, imported_files(found.project, path, one)) for one in found.files[path].imports]
     return [(module, one.paths, one.certain) for module, one in files]
@@ -147,7 +147,7 @@ def test_includes_and_requires_are_found_by_path_then_by_the_end_of_it() -> None
         (),
     ]
     first = found.files["src/a/main.c"].imports[0]
-    assert import_target(found.project, "src/a/main.c", first) == "src/a/near.h"
+    assert imported_files(found.project, "src/a/main.c", first) == ImportTargets(("src/a/near.h",), certain=True)
 
 
 def test_script_names_are_followed_through_imports_and_reexports() -> None:

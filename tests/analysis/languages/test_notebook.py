@@ -44,12 +44,11 @@ def test_code_cells_are_one_script() -> None:
     assert facts.problems == ()
 
 
-def test_every_position_is_a_line_of_a_cell() -> None:
+def test_every_position_is_a_line_below_the_number_of_its_cell() -> None:
     text = notebook("a = 1", TEXT, ["\n", "def total():\n", "    pass\n"], "b = total()")
     script, facts = script_of(text), facts_of(text)
-    places = {one.name: script.cell_at(one.name_span.start.line) for one in facts.definitions}
-    assert places == {"a": (0, 0), "total": (2, 1), "b": (3, 0)}
-    assert script.cell_at(0) is None
+    assert script.text == "# %% [0]\na = 1\n# %% [2]\n\ndef total():\n    pass\n\n# %% [3]\nb = total()\n"
+    assert {one.name: one.name_span.start.line for one in facts.definitions} == {"a": 1, "total": 4, "b": 8}
     assert all(text_in(script.text, one.name_span) == one.name for one in facts.definitions)
 
 
@@ -112,6 +111,5 @@ cells = st.fixed_dictionaries({"cell_type": st.just("code") | values, "source": 
 @given(st.fixed_dictionaries({"cells": st.lists(cells | values, max_size=4) | values}), st.text(max_size=40))
 def test_any_json_and_any_text_are_read(content: object, text: str) -> None:
     facts_of(text)
-    script = script_of(json.dumps(content))
+    script_of(json.dumps(content))
     facts_of(json.dumps(content))
-    assert len(script.cells) == len(script.first_lines)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_analysis import Index, signature_mismatches
-from rolecall_analysis.queries.parameters import Arguments, misfit, parameters_of
+from rolecall_analysis.queries.arguments.parameters import Arguments, misfit, parameters_of
 from support.graph import fixture_and_snapshot, lines_of
 
 

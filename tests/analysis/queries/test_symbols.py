@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_analysis import Snapshot, Symbol, find_symbols, outline
+from rolecall_analysis import OutlineSymbol, Snapshot, find_symbols, outline
 from rolecall_analysis.queries.symbols import MAX_OUTLINE_DEPTH
 from support.graph import snapshot_from
 
 
-def tree(symbols: tuple[Symbol, ...]) -> list[object]:
+def tree(symbols: tuple[OutlineSymbol, ...]) -> list[object]:
     return [s.definition.name if not s.children else {s.definition.name: tree(s.children)} for s in symbols]
 
 
@@ -80,6 +80,18 @@ def test_the_likeliest_name_comes_first(query: str, expected: list[str]) -> None
 def test_of_equal_names_that_of_a_test_comes_last() -> None:
     found = find_symbols(snapshot_from(NAMES), "query", limit=2)
     assert [d.path for d in found] == ["m.py", "tests/test_m.py"]
+
+
+def test_files_that_nobody_wants_take_no_room_and_those_behind_the_last_that_is_shown_are_not_read() -> None:
+    snapshot = snapshot_from(NAMES)
+    asked: list[str] = []
+
+    def is_for_tests(path: str) -> bool:
+        asked.append(path)
+        return path.startswith("tests/")
+
+    assert [each.path for each in find_symbols(snapshot, "query", 1, is_for_tests)] == ["tests/test_m.py"]
+    assert asked == ["m.py", "tests/test_m.py"]
 
 
 def test_without_a_word_there_is_the_beginning_of_everything() -> None:

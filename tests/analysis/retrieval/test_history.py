@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_analysis.retrieval.history import MAX_FILES, HistoryReader
+from rolecall_analysis.retrieval.history.commits import MAX_FILES, HistoryReader
 
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "A",

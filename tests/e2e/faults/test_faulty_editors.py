@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.review.proposal import HunkState, Proposal
-from rolecall_server.review.shelf import load_proposal
+from rolecall_server.review.proposals.proposal import HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import load_proposal
 from rolecall_server.store import Store
 from support.real_session import RealSession, impatient_server, propose, real_session
 from support.stores import open_store

@@ -12,8 +12,8 @@ import statistics
 import time
 from pathlib import Path
 
-from rolecall_server.review.proposal import FileChange, Hunk, HunkState, Proposal
-from rolecall_server.review.shelf import OFFERED, load_proposal
+from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import OFFERED, load_proposal
 from rolecall_server.store import Store
 from support.frames import SERVER
 from support.real_session import RealSession, propose, real_session

@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -31,6 +31,8 @@ Play = Callable[[str, Mapping[str, object]], Mapping[str, str]]
 REPOSITORY = Path(__file__).resolve().parents[3]
 STEP_TIMEOUT_MS = 180_000
 SCENARIO_TIMEOUT_S = 1200
+BROWSER_ENDED = 75
+"""The exit code of a driver whose browser ended by itself before anything was to be seen: nothing was tried."""
 STOP_TIMEOUT_S = 60
 
 WORKBENCH_SETTINGS = {
@@ -113,15 +115,24 @@ def play(chromium: str, playwright: Path, node: Path, artifacts: Path) -> Play:
         "playwright": str(playwright),
         "screenshots": str(artifacts),
         "timeoutMs": STEP_TIMEOUT_MS,
+        "browserEnded": BROWSER_ENDED,
     }
 
     def run(driver: str, scenario: Mapping[str, object]) -> Mapping[str, str]:
         command = [node, Path(__file__).parent / driver, json.dumps({**shared, **scenario})]
-        played = subprocess.run(command, capture_output=True, text=True, check=False, timeout=SCENARIO_TIMEOUT_S)
+        played = run_driver(command)
+        if played.returncode == BROWSER_ENDED:
+            played = run_driver(command)
         assert played.returncode == 0, f"{played.stderr}\nSee the screenshots in {artifacts}"
         return json.loads(played.stdout.splitlines()[-1])
 
     return run
+
+
+def run_driver(command: Sequence[str | Path]) -> subprocess.CompletedProcess[str]:
+    """Run a driver; what the browser itself has to say is in its errors."""
+    environ = {**os.environ, "DEBUG": "pw:browser"}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=SCENARIO_TIMEOUT_S, env=environ)
 
 
 def configure(machine: Path, settings: Mapping[str, object]) -> None:

@@ -7,37 +7,28 @@ import { readFileSync } from "node:fs";
 
 import { editor, openFromExplorer, page, play, runCommand, scenario, step, untilProposed } from "./workbench.mjs";
 
-const problems = page.locator(".markers-panel .monaco-list-row");
-const actions = page.locator(".action-widget .monaco-list-row.action");
+const lens = (title) => page.locator(".codelens-decoration a", { hasText: title }).first();
 
 await play(async () => {
   await step("source-file", () => openFromExplorer(...scenario.open));
   await step("command-started", () => runCommand("Rolecall: Generate Tests"));
-  await step("hunks-under-problems", async () => {
-    await runCommand("Problems: Focus on Problems View");
+  await step("proposal-opened", async () => {
+    await page.locator(".tab.active", { hasText: scenario.proposedIn }).waitFor(untilProposed);
     for (const line of scenario.proposedLines) {
-      await problems.filter({ hasText: line }).first().waitFor(untilProposed);
+      await page.locator(".editor.modified .view-line", { hasText: line }).first().waitFor();
     }
   });
-  await step("hunk-in-its-file", async () => {
-    await problems.filter({ hasText: scenario.acceptedLine }).first().dblclick();
-    await page.locator(".tab.active", { hasText: scenario.proposedIn }).waitFor();
-    await page.locator(".squiggly-info").first().waitFor();
-  });
-  await step("lenses", async () => {
-    await page.locator(".codelens-decoration", { hasText: "p1/h1: accept" }).first().waitFor();
-  });
-  await step("code-actions", async () => {
-    await page.keyboard.press("Control+.");
-    await actions.filter({ hasText: scenario.action }).first().waitFor();
-  });
   await step("hunk-accepted", async () => {
-    await actions.filter({ hasText: scenario.action }).first().click();
-    await editor.filter({ hasText: scenario.acceptedLine }).first().waitFor();
-    await problems.filter({ hasText: scenario.acceptedLine }).first().waitFor({ state: "detached" });
-    await page.locator(".tab.active.dirty").waitFor();
+    await lens("Accept h1").click();
+    await lens("Accept h1").waitFor({ state: "detached" });
+    await lens("Accept h2").waitFor();
+    await page.locator(".tab.dirty", { hasText: scenario.proposedIn }).first().waitFor();
   });
   const unsaved = readFileSync(scenario.file, "utf8");
+  await step("hunk-in-its-file", async () => {
+    await page.locator(".tab.dirty", { hasText: scenario.proposedIn }).first().click();
+    await editor.filter({ hasText: scenario.acceptedLine }).first().waitFor();
+  });
   await step("saved", async () => {
     await page.keyboard.press("Control+s");
     await page.locator(".tab.active:not(.dirty)").waitFor();

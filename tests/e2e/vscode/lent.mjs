@@ -8,7 +8,7 @@ import { openFromExplorer, page, play, runCommand, scenario, step, untilProposed
 
 const dialog = page.locator(".monaco-dialog-box");
 const toast = page.locator(".notification-toast");
-const problems = page.locator(".markers-panel .monaco-list-row");
+const proposed = page.locator(".editor.modified .view-line");
 const statusBar = page.locator(".part.statusbar");
 
 const STEPS = {
@@ -39,11 +39,10 @@ const STEPS = {
     await runCommand("Rolecall: Cancel Run");
     await statusBar.filter({ hasNotText: "the model is writing" }).waitFor();
   },
-  /** See the hunks of the proposal. */
+  /** See the hunks of the proposal, which opens. */
   proposal: async ({ lines }) => {
-    await runCommand("Problems: Focus on Problems View");
     for (const line of lines) {
-      await problems.filter({ hasText: line }).first().waitFor(untilProposed);
+      await proposed.filter({ hasText: line }).first().waitFor(untilProposed);
     }
   },
 };

@@ -83,7 +83,7 @@ def read_files(root: Path) -> dict[str, str]:
     return {path: (root / path).read_bytes().decode() for path in FILES}
 
 
-def test_a_hunk_accepted_by_code_action_is_in_the_buffer_and_once_saved_it_alone_is_on_disk(
+def test_a_hunk_accepted_in_the_diff_that_opens_is_in_the_buffer_and_once_saved_it_alone_is_on_disk(
     machine: Path,
     play: Callable[[str, Mapping[str, object]], Mapping[str, str]],
     start_code_server: Callable[[Mapping[str, object], Mapping[str, str]], str],
@@ -103,7 +103,6 @@ def test_a_hunk_accepted_by_code_action_is_in_the_buffer_and_once_saved_it_alone
                 "proposedIn": "test_price.py",
                 "proposedLines": ["test_net_is_what_the_tax_leaves", "test_total_adds_up"],
                 "acceptedLine": "test_net_is_what_the_tax_leaves",
-                "action": "Rolecall: accept h1",
                 "file": str(shop / "tests" / "test_price.py"),
             },
         )

@@ -29,7 +29,7 @@ export const untilProposed = { timeout: 3 * scenario.timeoutMs };
 export const editor = page.locator(".editor-instance .monaco-editor .view-lines");
 
 let screenshots = 0;
-async function photograph(name) {
+export async function photograph(name) {
   screenshots += 1;
   const file = `${String(screenshots).padStart(2, "0")}-${name}.png`;
   await page.screenshot({ path: join(scenario.screenshots, file) });
@@ -40,13 +40,13 @@ export async function step(name, perform) {
     await perform();
     await photograph(name);
   } catch (error) {
-    await photograph(`failed-${name}`);
+    await photograph(`failed-${name}`).catch(() => undefined);
     throw error;
   }
 }
 
-export async function openWorkbench() {
-  await page.goto(scenario.url);
+export async function openWorkbench(url = scenario.url) {
+  await page.goto(url);
   await page.locator(".monaco-workbench .part.statusbar").waitFor();
   await page.getByRole("treeitem").first().waitFor();
 }
@@ -69,11 +69,24 @@ export async function openFromExplorer(...names) {
   await editor.first().click();
 }
 
+/** Opens the workbench; ends with a code of its own where the browser ends by itself before anything is to be seen. */
+async function openAtFirst() {
+  try {
+    await step("workbench", () => openWorkbench());
+  } catch (error) {
+    if (browser.isConnected()) {
+      throw error;
+    }
+    console.error(`The browser has ended by itself: ${error}`);
+    process.exit(scenario.browserEnded);
+  }
+}
+
 /** Plays a scenario to its end; the last line printed is what *perform* returns, as JSON. */
 export async function play(perform) {
   let report;
   try {
-    await step("workbench", openWorkbench);
+    await openAtFirst();
     report = await perform();
   } finally {
     await browser.close();

@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from rolecall_server.cli import disk
-from rolecall_server.cli.disk import take_back, write_accepted
+from rolecall_server.cli.files import disk
+from rolecall_server.cli.files.disk import take_back, write_accepted
 from rolecall_server.errors import FileRefused, HunkStale
-from rolecall_server.review.changes import changes_of
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import HunkState, Proposal
-from rolecall_server.review.shelf import Reviewed, load_proposal, save_proposal
+from rolecall_server.review.proposals.changes import changes_of
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal, save_proposal
 from rolecall_server.store import Store
 from rolecall_server.store.landings import begin_change
 from rolecall_server.workspace import TextFile, Workspace

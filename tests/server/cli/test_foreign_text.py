@@ -16,8 +16,11 @@ from rich.table import Table
 from rich.tree import Tree
 
 import rolecall_server
+from rolecall_server.cli.arguments import parser
+from rolecall_server.cli.commands.documents import run_documents
 from rolecall_server.cli.reading import progress_bar
 from rolecall_server.cli.screen import Screen, say, say_prose, say_question, show_markdown, shown, waiting
+from support.workspaces import write_workspace
 
 SERVER = Path(rolecall_server.__file__).parent
 THE_SCREEN = "cli/screen.py"
@@ -164,3 +167,16 @@ def test_a_link_in_a_document_is_told_and_not_made() -> None:
     sent = on_a_terminal(show_markdown, "See [the guide](https://example.org/x).\n")
     assert "https://example.org/x" in sent
     assert "\x1b]" not in sent
+
+
+@pytest.mark.parametrize("sign", ["\u202e", "\u200b", "\u2066"])
+def test_names_in_what_is_understood_of_a_repository_are_spelled_out_in_a_pipe_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], sign: str
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    root = write_workspace(tmp_path / "work", {"pyproject.toml": "", f"shop/c{sign}x.py": "def f():\n    return 1\n"})
+    given = parser().parse_args(["documents", "--understand", "--root", str(root)])
+    assert run_documents(given) == 0
+    said = capsys.readouterr().out
+    assert f"<U+{ord(sign):04X}>" in said
+    assert sign not in said

@@ -8,10 +8,10 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.cli.graph_text import MAX_ROWS, import_cycles, print_imports, print_statistics
+from rolecall_server.cli.graph.statistics import read_statistics
+from rolecall_server.cli.graph.text import MAX_ROWS, import_cycles, print_imports, print_statistics
 from rolecall_server.cli.reading import package_root, progress_bar, read_code
 from rolecall_server.cli.screen import Screen
-from rolecall_server.cli.statistics import read_statistics
 
 modules = st.sampled_from("abcdefg")
 graphs = st.dictionaries(modules, st.sets(modules)).map(

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.cli.graph_view import Calls, render_page, view_data, write_view
+from rolecall_server.cli.graph.view import Calls, render_page, view_data, write_view
 from rolecall_server.cli.reading import read_code
 from rolecall_server.cli.screen import Screen
 from rolecall_server.errors import FileRefused

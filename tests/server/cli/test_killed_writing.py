@@ -5,19 +5,21 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 
-from rolecall_server.cli import disk
-from rolecall_server.cli.disk import finish_changes, take_back, write_accepted
+from rolecall_server.cli.files import disk
+from rolecall_server.cli.files.disk import finish_changes, reject, take_back, write_accepted
 from rolecall_server.errors import FileRefused
-from rolecall_server.review.proposal import HunkState
-from rolecall_server.review.shelf import Reviewed, load_proposal
+from rolecall_server.review.proposals.proposal import HunkState
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal, refresh
 from rolecall_server.store import Store
 from rolecall_server.store.landings import begin_change
-from rolecall_server.workspace import Workspace
+from rolecall_server.workspace import Workspace, read_text_or_none
 from support.proposals import propose
 from support.stores import open_store
 from support.struck import strike
@@ -34,14 +36,14 @@ IN_THE_MIDDLE = 9
 class Desk:
     """A workspace, a store and a proposal of four kinds of change."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: Mapping[str, str | None] = MappingProxyType(FILES)) -> None:
         self.root = (folder / "work").resolve()
         self.path = folder / "data" / "rolecall.db"
         for path, text in BEFORE.items():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(text)
         with_store = open_store(self.path)
-        self.proposal_id = propose(with_store, self.root, FILES, RENAMES).proposal.id
+        self.proposal_id = propose(with_store, self.root, files, RENAMES if files == FILES else {}).proposal.id
         with_store.close()
 
     def texts(self) -> Mapping[str, str]:
@@ -119,6 +121,19 @@ def test_a_killed_undo_is_finished_or_never_was_whenever_it_is_killed(tmp_path: 
     pytest.fail("it was struck each time")
 
 
+def test_a_folder_that_was_made_for_a_file_that_never_came_is_gone_again(tmp_path: Path) -> None:
+    was_there: list[bool] = []
+    for n in MAY_STRIKE:
+        desk = Desk(tmp_path / str(n), {"new/deep/b.py": "w = 1\n"})
+        ended = desk.accept_in_child(signal.SIGKILL, n)
+        was_there.append((desk.root / "new").exists())
+        finish(desk)
+        assert (desk.root / "new").exists() == ("new/deep/b.py" in desk.texts())
+        if ended == 0:
+            break
+    assert {True, False} == set(was_there)
+
+
 def test_an_interrupted_acceptance_is_carried_out_and_ends_the_command_afterwards(tmp_path: Path) -> None:
     for n in (1, 4, 9):
         desk = Desk(tmp_path / str(n))
@@ -178,9 +193,27 @@ def test_who_comes_second_is_refused_and_undoes_nothing_of_the_first(
         return begin(*arguments)
 
     monkeypatch.setattr(disk, "begin_change", be_overtaken)
-    with pytest.raises(FileRefused, match="was changed just now"):
+    with pytest.raises(FileRefused, match="accepted by another command just now"):
         write_accepted(store, Workspace(desk.root), reviewed, [*reviewed.states])
     assert desk.texts() == AFTER
+    assert finish(desk) == ([], {HunkState.ACCEPTED})
+
+
+def test_who_looks_at_a_proposal_that_another_accepts_meanwhile_overrules_nothing(desk: Desk) -> None:
+    store = open_store(desk.path)
+    seen = desk.reviewed(store)
+    assert desk.accept_in_child(0, 0) == 0
+    now = refresh(store, seen, partial(read_text_or_none, Workspace(desk.root)))
+    assert {*now.states.values()} == {HunkState.ACCEPTED}
+    assert finish(desk) == ([], {HunkState.ACCEPTED})
+
+
+def test_a_hunk_that_another_accepts_meanwhile_is_not_rejected(desk: Desk) -> None:
+    store = open_store(desk.path)
+    seen = desk.reviewed(store)
+    assert desk.accept_in_child(0, 0) == 0
+    with pytest.raises(FileRefused, match="accepted by another command just now"):
+        reject(store, Workspace(desk.root), seen, {"h1": "no"})
     assert finish(desk) == ([], {HunkState.ACCEPTED})
 
 

@@ -6,7 +6,7 @@ import io
 import json
 from pathlib import Path
 
-from rolecall_server.cli.rank import answer_lines
+from rolecall_server.cli.commands.rank import answer_lines
 
 
 def ask(*lines: str) -> list[object]:

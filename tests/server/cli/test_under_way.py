@@ -6,10 +6,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
+from rolecall_server.cli.deciding.under_way import UnderWay
 from rolecall_server.cli.screen import Screen
-from rolecall_server.cli.under_way import UnderWay
 from rolecall_server.store import Asking, Caps
-from rolecall_server.team.steps import Step
+from rolecall_server.team.plan.steps import Step
 from support.stores import open_store
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rolecall_analysis import Index
-from rolecall_server.context import AtHand, Complaint, Focus, View, pack, render
+from rolecall_server.context import AtHand, EditorDiagnostic, Focus, PackSource, pack, render
 from rolecall_server.context.house_rules import Consent
 from rolecall_server.model import estimate_tokens
 from rolecall_server.workspace import Workspace
@@ -48,13 +48,13 @@ def root(tmp_path: Path) -> Path:
     return root
 
 
-def view_of(root: Path, buffers: dict[str, str] | None = None) -> View:
+def view_of(root: Path, buffers: dict[str, str] | None = None) -> PackSource:
     index = Index(root)
     index.scan()
-    return View(Workspace(root, buffers or {}), index.snapshot(), estimate_tokens)
+    return PackSource(Workspace(root, buffers or {}), index.snapshot(), estimate_tokens)
 
 
-def last_of(view: View, focus: Focus) -> tuple[str, str, str]:
+def last_of(view: PackSource, focus: Focus) -> tuple[str, str, str]:
     item = pack(view, focus, AMPLE).items[-1]
     return item.path, item.reason, item.text
 
@@ -100,7 +100,7 @@ def test_a_repository_cannot_have_git_run_anything_for_it(root: Path) -> None:
 
 
 def test_what_tools_say_and_what_is_selected_is_shown_last(root: Path) -> None:
-    hand = AtHand((1, 2), (Complaint(2, "“items”\n may be None", "Pylance"), Complaint(1, "too short")))
+    hand = AtHand((1, 2), (EditorDiagnostic(2, "“items”\n may be None", "Pylance"), EditorDiagnostic(1, "too short")))
     path, reason, text = last_of(view_of(root), Focus(PRICE, hand=hand))
     assert (path, reason) == (PRICE, "what the editor's tools say of it")
     assert text == "line 2: “items” may be None (Pylance)\nline 1: too short\n"

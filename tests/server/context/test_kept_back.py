@@ -14,6 +14,7 @@ from rolecall_server.context.encoded import find_encoded
 from rolecall_server.context.kept_back import find_kept_back, mask_of
 from rolecall_server.context.redaction import Covers, find_secrets, may_hold_secrets
 from rolecall_server.workspace import Workspace, why_private
+from support.pipes import pipe_at
 from support.secrets import FORMS, made
 from support.workspaces import write_workspace
 
@@ -59,11 +60,43 @@ def test_secrets_wear_masks_outside_of_tests(tmp_path: Path) -> None:
     assert names["AWS"].startswith("AKIA")
 
 
+@pytest.mark.parametrize("path", [".aiignore", "shop/zz.py", "data.csv"])
+def test_a_pipe_is_not_read_for_it_keeps_a_reader_for_ever(tmp_path: Path, path: str) -> None:
+    place = Workspace(write_workspace(tmp_path, {"shop/keys.py": f'AWS = "{KEY}"\n'}))
+    with pipe_at(tmp_path / path) as was_opened:
+        assert list(find_kept_back(place).texts) == ["shop/keys.py"]
+        assert why_private(place, "shop/keys.py") is None
+        assert not was_opened.is_set()
+
+
+def test_a_link_is_as_private_as_what_it_leads_to(tmp_path: Path) -> None:
+    place = workspace(tmp_path)
+    for link, target in (("seen.txt", ".env"), ("more.txt", "private/notes.txt"), ("open", "private")):
+        (place.root / link).symlink_to(target)
+    for path in ("seen.txt", "more.txt", "open/notes.txt"):
+        assert why_private(place, path) is not None
+    (place.root / "price.txt").symlink_to("shop/price.py")
+    assert why_private(place, "price.txt") is None
+
+
 def test_what_an_editor_holds_unsaved_is_masked_as_it_is_there(tmp_path: Path) -> None:
     base = workspace(tmp_path)
     typed = f"import os\nAWS = '{KEY}'\n"
     kept = find_kept_back(Workspace(base.root, {"shop/keys.py": typed, "shop/new.py": typed}))
     assert kept.texts == {path: kept.mask(typed) for path in ("shop/keys.py", "shop/new.py")}
+
+
+def test_of_thousands_of_files_each_with_a_secret_is_found_and_each_private_one_is_gone(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "shop", {".aiignore": "*.csv\n"}).resolve()
+    for number in range(3_000):
+        place = root / f"many{number % 30}" / f"f{number}.py"
+        place.parent.mkdir(exist_ok=True)
+        place.write_text(f'AWS = "{KEY[:-4]}{number:04}"\n' if number % 100 == 7 else "" if number % 2 else "x = 1\n")
+        if number % 500 == 0:
+            place.with_suffix(".csv").touch()
+    kept = find_kept_back(Workspace(root))
+    assert sorted(kept.texts) == sorted(f"many{number % 30}/f{number}.py" for number in range(7, 3_000, 100))
+    assert kept.gone == tuple(sorted(f"many{number % 30}/f{number}.csv" for number in range(0, 3_000, 500)))
 
 
 def test_a_mask_is_covered_as_the_secret_it_stands_for(tmp_path: Path) -> None:
@@ -72,6 +105,27 @@ def test_a_mask_is_covered_as_the_secret_it_stands_for(tmp_path: Path) -> None:
     shown = covers.cover(f'AWS = "{KEY}"')
     assert covers.cover(f"AssertionError: {kept.masks[KEY]}").removeprefix("AssertionError: ") in shown
     assert covers.uncover(shown) == f'AWS = "{KEY}"'
+
+
+def test_a_secret_is_covered_where_nothing_beside_it_says_that_it_is_one(tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "shop", {"config.py": 'PASSWORD = "correct!horse9"\n'})
+    kept = find_kept_back(Workspace(root))
+    (mask,) = kept.masks.values()
+    for printed in (f"E   AssertionError: {mask}", "E   AssertionError: correct!horse9"):
+        assert kept.covers().cover(printed) == "E   AssertionError: REDACTED_SECRET_1"
+    assert Covers().cover(printed) == printed  # control: by itself it looks like any other word
+
+
+@pytest.mark.parametrize("path", ["tests/test_login.py", "tests/.env", "fixtures/users.json"])
+def test_a_secret_among_tests_is_there_and_covered_in_what_is_told(path: str, tmp_path: Path) -> None:
+    root = write_workspace(tmp_path / "shop", {path: 'PASSWORD = "correct!horse9"\n'})
+    kept = find_kept_back(Workspace(root))
+    assert (kept.gone, kept.texts, kept.watched) == ((), {}, ())
+    covers = kept.covers()
+    assert covers.cover("E   login('me', 'correct!horse9')") == "E   login('me', 'REDACTED_SECRET_1')"
+    told = b"correct!horse9".hex()
+    assert told not in covers.cover(f"E   {told}")
+    assert not covers.gives_away(told)  # tests may encode what is made for them
 
 
 @given(st.integers(0, 10_000), st.sampled_from(sorted(FORMS)), st.integers(0, 10))
@@ -150,6 +204,13 @@ def test_a_secret_is_found_however_it_is_encoded(way: str, before: str, after: s
     covered = Covers(watched=(SECRET,)).cover(told)
     assert "REDACTED_ENCODED_1" in covered
     assert not find_encoded(covered, (SECRET,))
+
+
+@pytest.mark.parametrize("n_before", [0, 1, 2])
+def test_base64_that_ends_a_text_is_found_to_its_last_character(n_before: int) -> None:
+    told = base64.b64encode(f"{'x' * n_before}{SECRET}".encode()).decode()
+    assert find_encoded(told, (SECRET,))
+    assert find_encoded(told.rstrip("="), (SECRET,))
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from rolecall_analysis import Snapshot
-from rolecall_server.context import ContextItem, Focus, View, named_files, pack
+from rolecall_server.context import ContextItem, Focus, PackSource, named_files, pack
 from rolecall_server.context.named import named_passages
+from rolecall_server.errors import FileRefused
 from rolecall_server.model import estimate_tokens
 from rolecall_server.workspace import Workspace
 from support.workspaces import write_workspace
@@ -39,8 +40,15 @@ def test_a_brief_names_files_by_path_and_prose_at_the_root_by_title(
     assert named_files(Workspace(write_workspace(tmp_path / "work", FILES)), brief) == named
 
 
+@pytest.mark.parametrize("opened", ["README.md", "no such folder"])
+def test_what_is_no_folder_is_refused_by_its_name(tmp_path: Path, opened: str) -> None:
+    root = write_workspace(tmp_path / "work", FILES)
+    with pytest.raises(FileRefused, match=opened):
+        named_files(Workspace(root / opened), "Say it in the changelog.")
+
+
 def passages(root: Path, path: str, brief: str, room_tokens: int) -> dict[int, str]:
-    view = View(Workspace(write_workspace(root, FILES)), Snapshot(), estimate_tokens)
+    view = PackSource(Workspace(write_workspace(root, FILES)), Snapshot(), estimate_tokens)
     items = [*named_passages(view, path, brief, room_tokens)]
     return {item.first_line: item.text for item in items if isinstance(item, ContextItem)}
 
@@ -60,7 +68,7 @@ def test_of_a_long_one_the_beginning_is_shown_and_what_tells_of_the_names_that_t
 
 def test_what_the_repository_keeps_from_models_is_not_shown(tmp_path: Path) -> None:
     root = write_workspace(tmp_path / "work", {**FILES, ".aiignore": "README.md\n"})
-    view = View(Workspace(root), Snapshot(), estimate_tokens)
+    view = PackSource(Workspace(root), Snapshot(), estimate_tokens)
     packed = pack(view, Focus("", named=("README.md",), brief="README.md"), 5000)
     assert [item.path for item in packed.items] == []
     assert [left.path for left in packed.left_out] == ["README.md"]

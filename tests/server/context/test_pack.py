@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolecall_analysis import Index
-from rolecall_server.context import ContextPack, Focus, View, pack, render
+from rolecall_server.context import ContextPack, Focus, PackSource, pack, render
 from rolecall_server.context.manifest import manifest_of, read_manifest, render_manifest
 from rolecall_server.errors import FileRefused, RequestRefused
 from rolecall_server.model import estimate_tokens
@@ -68,17 +68,17 @@ AMPLE = 100_000
 
 
 @pytest.fixture
-def view(tmp_path: Path) -> View:
+def view(tmp_path: Path) -> PackSource:
     return view_of(tmp_path, SHOP)
 
 
-def view_of(folder: Path, text: str, buffers: dict[str, str] | None = None) -> View:
+def view_of(folder: Path, text: str, buffers: dict[str, str] | None = None) -> PackSource:
     root = parse_fixture(text).write_to(folder).resolve()
     index = Index(root)
     index.scan()
     for path, unsaved in (buffers or {}).items():
         index.open_document(path, unsaved)
-    return View(Workspace(root, buffers or {}), index.snapshot(), estimate_tokens)
+    return PackSource(Workspace(root, buffers or {}), index.snapshot(), estimate_tokens)
 
 
 def shown(context: ContextPack) -> dict[str, str]:
@@ -88,7 +88,7 @@ def shown(context: ContextPack) -> dict[str, str]:
     return dict(zip(names, (item.reason for item in context.items), strict=True))
 
 
-def test_a_file_is_shown_with_its_tests_what_it_uses_and_who_calls_it(view: View) -> None:
+def test_a_file_is_shown_with_its_tests_what_it_uses_and_who_calls_it(view: PackSource) -> None:
     found = shown(pack(view, Focus("shop/price.py", test_path="tests/test_price.py"), AMPLE))
     assert found == {
         "shop/price.py:1": "the file to work on",
@@ -129,23 +129,23 @@ def test_callers_are_shown_once_each_and_two_of_each_function(tmp_path: Path) ->
     assert list(one.values()).count("calls total") == 4
 
 
-def test_what_is_used_is_shown_by_its_signature_and_first_sentence_alone(view: View) -> None:
+def test_what_is_used_is_shown_by_its_signature_and_first_sentence_alone(view: PackSource) -> None:
     items = {item.path: item for item in pack(view, Focus("shop/price.py"), AMPLE).items}
     assert items["shop/money.py"].text == 'def round_up(amount, digits=2)\n    """The amount, rounded up."""'
     assert items["shop/cart.py"].text == "    first = 1\n    second = 2\n    return total(cart) + first + second\n\n"
 
 
-def test_without_a_test_file_to_extend_one_shows_the_style(view: View) -> None:
+def test_without_a_test_file_to_extend_one_shows_the_style(view: PackSource) -> None:
     found = pack(view, Focus("shop/cart.py", style_path="tests/test_price.py"), AMPLE)
     assert (found.items[1].path, found.items[1].reason) == ("tests/test_price.py", "how this repository writes tests")
 
 
-def found_by(brief: str, view: View) -> list[str]:
+def found_by(brief: str, view: PackSource) -> list[str]:
     """The paths of what is shown for a brief that names no file, in order."""
     return [item.path for item in pack(view, Focus("", brief=brief), AMPLE).items]
 
 
-def test_without_a_file_the_brief_finds_some(view: View) -> None:
+def test_without_a_file_the_brief_finds_some(view: PackSource) -> None:
     found = shown(pack(view, Focus("", brief="the worth of a basket"), AMPLE))
     assert next(iter(found.items())) == ("shop/price.py:1", "its text has the words asked for")
 
@@ -238,7 +238,7 @@ def test_a_symbol_too_large_is_refused(tmp_path: Path) -> None:
         pack(view, Focus("big.py", "wanted"), 1000)
 
 
-def test_a_file_that_is_not_there_is_refused(view: View) -> None:
+def test_a_file_that_is_not_there_is_refused(view: PackSource) -> None:
     with pytest.raises(FileRefused):
         pack(view, Focus("shop/nothing.py"), AMPLE)
 
@@ -255,7 +255,9 @@ def test_a_long_test_file_is_shown_by_its_beginning_and_does_not_crowd_out_the_c
 
 @given(budget=st.integers(400, 6000), with_tests=st.booleans(), symbol=st.sampled_from(["", "total", "Basket.worth"]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
-def test_the_budget_holds_and_nothing_is_shown_twice(view: View, budget: int, with_tests: bool, symbol: str) -> None:
+def test_the_budget_holds_and_nothing_is_shown_twice(
+    view: PackSource, budget: int, with_tests: bool, symbol: str
+) -> None:
     focus = Focus("shop/price.py", symbol, test_path="tests/test_price.py" if with_tests else "")
     found = pack(view, focus, budget)
     assert found.tokens <= budget
@@ -265,7 +267,7 @@ def test_the_budget_holds_and_nothing_is_shown_twice(view: View, budget: int, wi
     assert all(item.reason for item in found.items)
 
 
-def test_what_did_not_fit_is_named(view: View) -> None:
+def test_what_did_not_fit_is_named(view: PackSource) -> None:
     first = pack(view, Focus("shop/price.py"), AMPLE).items[0].tokens
     found = pack(view, Focus("shop/price.py"), int(first / 0.7) + 1)
     assert found.left_out
@@ -289,7 +291,7 @@ def test_a_file_that_the_repository_keeps_from_models_is_shown_nowhere(tmp_path:
         pack(view, Focus("shop/money.py"), AMPLE)
 
 
-def test_the_manifest_names_every_item_with_its_reason_and_says_why_others_are_not_there(view: View) -> None:
+def test_the_manifest_names_every_item_with_its_reason_and_says_why_others_are_not_there(view: PackSource) -> None:
     (view.workspace.root / ".aiignore").write_text("shop/money.py\n")
     whole = pack(view, Focus("shop/price.py"), AMPLE)
     small = pack(view, Focus("shop/price.py"), sum(item.tokens for item in whole.items) - 1)
@@ -305,7 +307,7 @@ def test_the_manifest_names_every_item_with_its_reason_and_says_why_others_are_n
     }
 
 
-def test_a_manifest_of_an_earlier_version_is_read(view: View) -> None:
+def test_a_manifest_of_an_earlier_version_is_read(view: PackSource) -> None:
     stored = (
         '{"role": "Engineer", "budget_tokens": 9, "shown": [], "left_out": [{"path": "a.py", "reason": "calls f", '
         '"zoom": "body", "first_line": 3, "tokens": 7, "sha256": "00"}]}'

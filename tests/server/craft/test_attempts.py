@@ -9,11 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from rolecall_server.craft.attempts import MAX_REPAIRS, Outcome, Work, prose_of, work_out
+from rolecall_server.craft.attempts import MAX_REPAIRS, AttemptOutcome, AttemptWork, prose_of, work_out
 from rolecall_server.errors import ConnectionFailed, NothingToChange, NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage
-from rolecall_server.review.evidence import Finding, Place
-from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from rolecall_server.review.proposals.evidence import GraphFinding, SourceLine
+from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from support.edits import block
 from support.scripted_model import ScriptedModel
 
@@ -24,7 +24,7 @@ GONE = ConnectionFailed("The model cannot be reached.")
 
 def run_tests(files: Mapping[str, str]) -> TestRun:
     """How the test functions in *files* end when they are called."""
-    outcomes: list[TestOutcome] = []
+    outcomes: list[TestResult] = []
     for path, text in files.items():
         names: dict[str, object] = {}
         exec(compile(text, path, "exec"), names)
@@ -34,12 +34,12 @@ def run_tests(files: Mapping[str, str]) -> TestRun:
     return TestRun("ran", outcomes=tuple(outcomes))
 
 
-def _outcome(test_id: str, test: Callable[[], object]) -> TestOutcome:
+def _outcome(test_id: str, test: Callable[[], object]) -> TestResult:
     try:
         test()
     except AssertionError as error:
-        return TestOutcome(test_id, "failed", message=f"AssertionError: {error}")
-    return TestOutcome(test_id, "passed")
+        return TestResult(test_id, "failed", message=f"AssertionError: {error}")
+    return TestResult(test_id, "passed")
 
 
 def work(
@@ -49,15 +49,15 @@ def work(
     run: Callable[[Mapping[str, str]], TestRun | NotRun] = run_tests,
     before: TestRun | NotRun | None = None,
     moves_files: bool = False,
-) -> Work:
+) -> AttemptWork:
     async def try_out(changed: Mapping[str, str | None]) -> TestRun | NotRun:
         return run({path: text for path, text in changed.items() if text is not None})
 
     opening = (ChatMessage("user", "Do it."),)
-    return Work(opening, files.get, refusal, try_out, lambda: before, "Mend it.", moves_files=moves_files)
+    return AttemptWork(opening, files.get, refusal, try_out, lambda: before, "Mend it.", moves_files=moves_files)
 
 
-async def outcome_of(model: ScriptedModel, job: Work | None = None) -> Outcome:
+async def outcome_of(model: ScriptedModel, job: AttemptWork | None = None) -> AttemptOutcome:
     return await work_out(job or work(), model, lambda message, fraction: None)
 
 
@@ -129,7 +129,7 @@ async def test_a_repair_that_changes_nothing_ends_the_loop() -> None:
 
 
 async def test_what_failed_before_is_not_held_against_a_change() -> None:
-    before = TestRun("ran", outcomes=(TestOutcome(f"{NEW}::test_old", "failed"),))
+    before = TestRun("ran", outcomes=(TestResult(f"{NEW}::test_old", "failed"),))
     outcome = await outcome_of(ScriptedModel([block(NEW, "", check_file(old=False, new=True))]), work(before=before))
     assert outcome.attempt.works
 
@@ -142,8 +142,8 @@ async def test_what_cannot_be_run_counts_as_working() -> None:
 
 
 async def test_a_change_that_keeps_the_tests_from_ending_is_repaired() -> None:
-    hung = TestRun("timed out", "The tests did not end.", (TestOutcome("a", "passed"),))
-    runs = iter([hung, TestRun("ran", outcomes=(TestOutcome("a", "passed"),))])
+    hung = TestRun("timed out", "The tests did not end.", (TestResult("a", "passed"),))
+    runs = iter([hung, TestRun("ran", outcomes=(TestResult("a", "passed"),))])
     model = ScriptedModel([block(NEW, "", "x = 1\n"), block(NEW, "x = 1\n", "x = 2\n")])
     outcome = await outcome_of(model, work(run=lambda files: next(runs), before=TestRun("ran")))
     assert outcome.attempt.files == {NEW: "x = 2\n"}
@@ -428,14 +428,18 @@ def test_every_error_the_loop_raises_says_who_acts_next() -> None:
     assert NoUsableEdit("x").next_step.endswith(".")
 
 
-TOTAL_IS_GONE = Finding(
-    "missing symbol", "price.py", 0, "'total' is gone, and still used in one place.", (Place("shop.py", 3, "total()"),)
+TOTAL_IS_GONE = GraphFinding(
+    "missing symbol",
+    "price.py",
+    0,
+    "'total' is gone, and still used in one place.",
+    (SourceLine("shop.py", 3, "total()"),),
 )
 
 
 def finds_while(
-    text: str, finding: Finding = TOTAL_IS_GONE
-) -> Callable[[Mapping[str, str | None]], tuple[Finding, ...]]:
+    text: str, finding: GraphFinding = TOTAL_IS_GONE
+) -> Callable[[Mapping[str, str | None]], tuple[GraphFinding, ...]]:
     """A check that finds fault with a change as long as it has *text* somewhere."""
     return lambda files: (finding,) if any(text in (each or "") for each in files.values()) else ()
 

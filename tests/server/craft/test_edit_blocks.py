@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.craft.edit_blocks import Edited, apply_edit_blocks, parse_edit_blocks
+from rolecall_server.craft.edits.edit_blocks import Edited, apply_edit_blocks, parse_edit_blocks
 from support.edits import block
 
 FILES = {

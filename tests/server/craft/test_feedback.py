@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from rolecall_server.craft.edit_blocks import Problem
+from inline_snapshot import external_file
+
+from rolecall_server.craft.edits.edit_blocks import EditProblem
 from rolecall_server.craft.feedback import (
     MAX_DETAIL_LINES,
     MAX_FAILURES,
     describe_failures,
+    describe_findings,
     describe_problems,
     describe_syntax,
 )
-from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from rolecall_server.review.proposals.evidence import GraphFinding
+from rolecall_server.sandbox import NotRun, TestResult, TestRun
 
 
-def failing(n: int, detail: str = "") -> tuple[TestOutcome, ...]:
-    return tuple(TestOutcome(f"test_a.py::test_{i}", "failed", message=f"assert {i}", detail=detail) for i in range(n))
+def failing(n: int, detail: str = "") -> tuple[TestResult, ...]:
+    return tuple(TestResult(f"test_a.py::test_{i}", "failed", message=f"assert {i}", detail=detail) for i in range(n))
 
 
 def test_each_failing_test_is_named_with_its_message_and_traceback() -> None:
     failures = failing(1, "    assert f() == 0\nE   assert 1 == 0")
-    run = TestRun("ran", outcomes=(*failures, TestOutcome("test_a.py::test_x", "passed")))
+    run = TestRun("ran", outcomes=(*failures, TestResult("test_a.py::test_x", "passed")))
     told = describe_failures(run, failures, "Mend it.")
     assert told.startswith("1 of 2 tests fail:\n\n### test_a.py::test_0\nassert 0\n````\n    assert f() == 0\n")
     assert "\nMend it.\n" in told
@@ -55,7 +59,7 @@ def test_a_run_that_never_began_is_told_with_its_reason() -> None:
 
 
 def test_only_the_blocks_that_do_not_fit_are_asked_for() -> None:
-    told = describe_problems([Problem("a.py", "SEARCH matches nothing."), Problem("", "No FILE line.")])
+    told = describe_problems([EditProblem("a.py", "SEARCH matches nothing."), EditProblem("", "No FILE line.")])
     assert told.endswith("\n- a.py: SEARCH matches nothing.\n- No FILE line.")
 
 
@@ -68,18 +72,35 @@ def test_syntax_errors_are_listed() -> None:
 
 
 def test_a_problem_names_its_block_where_there_are_several() -> None:
-    misfit = Problem("a.py", "SEARCH matches nothing in a.py.", (3,))
+    misfit = EditProblem("a.py", "SEARCH matches nothing in a.py.", (3,))
     assert "\nAbout block 3 of 5:\n- a.py: SEARCH matches nothing in a.py." in describe_problems([misfit], 5, (1, 2))
     assert "block 3" not in describe_problems([misfit], 1)
 
 
 def test_what_is_applied_is_told_by_its_numbers() -> None:
-    misfit = Problem("a.py", "SEARCH matches nothing in a.py.", (2,))
+    misfit = EditProblem("a.py", "SEARCH matches nothing in a.py.", (2,))
     told = describe_problems([misfit], 5, (1, 3, 5))
     assert told.endswith("\nApplied already, and not to be sent again: blocks 1, 3 and 5 of 5.")
 
 
 def test_what_may_not_be_made_is_not_asked_for_again() -> None:
-    told = describe_problems([Problem("a.py", "a.py belongs to T2.", (1,), is_refusal=True)], 2, (2,))
+    told = describe_problems([EditProblem("a.py", "a.py belongs to T2.", (1,), is_refusal=True)], 2, (2,))
     assert "Send these again" not in told
     assert "About block 1 of 2:\n- a.py belongs to T2." in told
+
+
+def test_all_that_a_model_is_told_about_its_edits_and_tests() -> None:
+    unplaced = EditProblem("a.py", "no lines of it are like these.", (1,))
+    refused = EditProblem("b.py", "it is not yours.", (2,), is_refusal=True)
+    failures = failing(1, "E   assert 1 == 0")
+    said = (
+        describe_problems([]),
+        describe_problems([unplaced], 4, (3, 4)),
+        describe_problems([refused], 4),
+        describe_problems([refused, unplaced], 4, (3,)),
+        describe_syntax(["a.py, line 3: invalid syntax"]),
+        describe_findings([GraphFinding("call that does not fit", "a.py", 2, "total() takes one argument.")]),
+        describe_failures(NotRun("Nothing can be run here."), (), "Mend it."),
+        describe_failures(TestRun("ran", outcomes=failures), failures, "Mend it."),
+    )
+    assert "\n\n=====\n\n".join(said) + "\n" == external_file("prompts/feedback.txt")

@@ -10,9 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_analysis import Snapshot, find_definition, select_tests
-from rolecall_server.craft.history import NOTHING_KNOWN, History, Memory, learned_from, recall, with_history
+from rolecall_server.craft.history import (
+    NOTHING_KNOWN,
+    SuiteHistory,
+    SuiteHistoryStore,
+    learned_from,
+    recall,
+    with_history,
+)
 from rolecall_server.craft.trial import apart_from_change, select_for_change
-from rolecall_server.sandbox import TestOutcome, TestRun
+from rolecall_server.sandbox import TestResult, TestRun
 from rolecall_server.sandbox.results import Outcome
 from rolecall_server.store import Store
 from support.fixture import parse_fixture
@@ -45,7 +52,7 @@ RAN: Mapping[str, frozenset[tuple[str, int]]] = {
 
 def run_of(ran: Mapping[str, frozenset[tuple[str, int]]] = RAN, **ends: Outcome) -> TestRun:
     """A run of the whole suite, a second for each test; *ends* names how those ended that did not pass."""
-    outcomes = [TestOutcome(test, ends.get(test.partition("::")[2], "passed"), 1.0) for test in RAN]
+    outcomes = [TestResult(test, ends.get(test.partition("::")[2], "passed"), 1.0) for test in RAN]
     return TestRun("ran", outcomes=tuple(outcomes), collected=len(outcomes), functions=ran, duration_s=6.0)
 
 
@@ -56,11 +63,11 @@ def snapshot_of(**changes: str) -> Snapshot:
 
 
 @pytest.fixture
-def learned() -> History:
+def learned() -> SuiteHistory:
     return learned_from(NOTHING_KNOWN, run_of(), snapshot_of())
 
 
-def reasons(snapshot: Snapshot, history: History, name: str = "total") -> dict[str, str]:
+def reasons(snapshot: Snapshot, history: SuiteHistory, name: str = "total") -> dict[str, str]:
     """Why each file is selected for a change of a function of `shop.py`, in their order."""
     changed = find_definition(snapshot, "shop.py", name)
     assert changed is not None
@@ -68,7 +75,7 @@ def reasons(snapshot: Snapshot, history: History, name: str = "total") -> dict[s
     return {one.path: one.reason for one in found}
 
 
-def test_a_test_that_was_seen_to_run_what_changed_is_selected_though_nothing_leads_to_it(learned: History) -> None:
+def test_a_test_that_was_seen_to_run_what_changed_is_selected_though_nothing_leads_to_it(learned: SuiteHistory) -> None:
     snapshot = snapshot_of()
     assert "tests/test_load.py" not in reasons(snapshot, NOTHING_KNOWN)
     assert reasons(snapshot, learned) == {
@@ -78,7 +85,7 @@ def test_a_test_that_was_seen_to_run_what_changed_is_selected_though_nothing_lea
     assert reasons(snapshot, learned, "tax") == {"tests/test_tax.py": "test_tax ran tax when last seen"}
 
 
-def test_what_the_graph_alone_selects_keeps_its_reason_behind_what_was_seen(learned: History) -> None:
+def test_what_the_graph_alone_selects_keeps_its_reason_behind_what_was_seen(learned: SuiteHistory) -> None:
     snapshot = snapshot_of(test_other="import shop\ndef test_other(): shop.tax([])\n")
     assert [*reasons(snapshot, learned, "tax").items()] == [
         ("tests/test_tax.py", "test_tax ran tax when last seen"),
@@ -86,14 +93,14 @@ def test_what_the_graph_alone_selects_keeps_its_reason_behind_what_was_seen(lear
     ]
 
 
-def test_what_is_out_of_date_counts_less_and_nothing_where_the_test_is_gone(learned: History) -> None:
+def test_what_is_out_of_date_counts_less_and_nothing_where_the_test_is_gone(learned: SuiteHistory) -> None:
     changed = snapshot_of(test_load='from plugins import load\ndef test_load(): assert load("other")\n')
     assert reasons(changed, learned)["tests/test_load.py"] == "test_load, changed since, ran total when last seen"
     gone = snapshot_of(test_load="from plugins import load\ndef test_new(): assert load\n")
     assert "tests/test_load.py" not in reasons(gone, learned)
 
 
-def test_a_test_whose_functions_all_have_their_texts_is_not_watched_again(learned: History) -> None:
+def test_a_test_whose_functions_all_have_their_texts_is_not_watched_again(learned: SuiteHistory) -> None:
     assert learned.fresh(snapshot_of()) == {*RAN}
     moved = snapshot_of(shop="RATE = 2\n\n" + SHOP["shop.py"])
     assert learned.fresh(moved) == {*RAN}, "a function that only lies elsewhere is the same"
@@ -101,14 +108,14 @@ def test_a_test_whose_functions_all_have_their_texts_is_not_watched_again(learne
     assert learned.fresh(changed) == {*RAN} - {TAX}
 
 
-def test_a_run_that_watches_some_tests_keeps_what_is_known_of_the_others(learned: History) -> None:
+def test_a_run_that_watches_some_tests_keeps_what_is_known_of_the_others(learned: SuiteHistory) -> None:
     again = learned_from(learned, run_of({TAX: RAN[TAX]}), snapshot_of())
     assert again.fresh(snapshot_of()) == {*RAN}
-    only = TestRun("ran", outcomes=(TestOutcome(TAX, "passed", 1.0),), collected=1)
+    only = TestRun("ran", outcomes=(TestResult(TAX, "passed", 1.0),), collected=1)
     assert {*learned_from(learned, only, snapshot_of()).tests} == {TAX}, "the repository has no other test any more"
 
 
-def test_what_failed_lately_comes_first_and_says_so(learned: History) -> None:
+def test_what_failed_lately_comes_first_and_says_so(learned: SuiteHistory) -> None:
     once = learned_from(learned, run_of(test_load="failed"), snapshot_of())
     said = "test_load failed in the last run; test_load ran total when last seen"
     assert next(iter(reasons(snapshot_of(), once).items())) == ("tests/test_load.py", said)
@@ -122,15 +129,15 @@ def test_what_failed_lately_comes_first_and_says_so(learned: History) -> None:
     assert reasons(snapshot_of(), later) == reasons(snapshot_of(), learned), "that is long ago"
 
 
-def test_the_time_of_the_whole_suite_is_known_from_earlier_runs(learned: History) -> None:
+def test_the_time_of_the_whole_suite_is_known_from_earlier_runs(learned: SuiteHistory) -> None:
     assert NOTHING_KNOWN.duration_s == 0.0
     assert learned.duration_s == 6.0
-    rows = TestRun("ran", outcomes=(TestOutcome("a.py::a[1]", "passed", 1.0), TestOutcome("a.py::a[2]", "failed", 2.0)))
+    rows = TestRun("ran", outcomes=(TestResult("a.py::a[1]", "passed", 1.0), TestResult("a.py::a[2]", "failed", 2.0)))
     known = learned_from(NOTHING_KNOWN, rows, snapshot_of()).tests["a.py::a"]
     assert (known.duration_s, known.ends) == (3.0, "f"), "all parameters together"
 
 
-def test_tests_of_a_changed_text_are_selected_by_what_was_seen_too(learned: History) -> None:
+def test_tests_of_a_changed_text_are_selected_by_what_was_seen_too(learned: SuiteHistory) -> None:
     snapshot = snapshot_of()
     change = {"shop.py": SHOP["shop.py"].replace("sum(items)", "sum(items) + 1")}
     assert [one.path for one in select_for_change(snapshot, change, learned)] == [
@@ -153,12 +160,12 @@ def test_tests_of_a_changed_text_are_selected_by_what_was_seen_too(learned: Hist
     ids=["one function", "one that another calls", "a constant", "a new function", "data"],
 )
 def test_tests_are_set_apart_where_all_that_changes_was_seen_to_run_without_them(
-    learned: History, change: Mapping[str, str], apart: set[str]
+    learned: SuiteHistory, change: Mapping[str, str], apart: set[str]
 ) -> None:
     assert apart_from_change(snapshot_of(), change, learned) == apart
 
 
-def test_a_test_that_runs_something_changed_meanwhile_is_not_set_apart(learned: History) -> None:
+def test_a_test_that_runs_something_changed_meanwhile_is_not_set_apart(learned: SuiteHistory) -> None:
     meanwhile = snapshot_of(plugins="def load(name): return __import__(name + '')\n")
     change = {"shop.py": SHOP["shop.py"].replace("* 2", "* 3")}
     assert apart_from_change(meanwhile, change, learned) == {*RAN} - {TAX, LOAD}
@@ -166,7 +173,7 @@ def test_a_test_that_runs_something_changed_meanwhile_is_not_set_apart(learned: 
 
 def test_what_was_learned_is_kept_for_its_repository_and_what_cannot_be_read_is_nothing(tmp_path: Path) -> None:
     store = open_store(tmp_path / "rolecall.db")
-    memory = Memory(store, tmp_path, snapshot_of())
+    memory = SuiteHistoryStore(store, tmp_path, snapshot_of())
     memory.learn(run_of())
     assert memory.recall() == learned_from(NOTHING_KNOWN, run_of(), snapshot_of())
     assert memory.fresh() == {*RAN}

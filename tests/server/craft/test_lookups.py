@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rolecall_analysis import Index
-from rolecall_server.context import View
-from rolecall_server.craft.lookups import LookingUp, Sources, tools_for
+from rolecall_server.context import PackSource
+from rolecall_server.craft.lookups import LookingUp, LookupSources, tools_for
 from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS
 from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, Reply, ToolCall, estimate_tokens, use_tools
@@ -20,12 +20,12 @@ from rolecall_server.sandbox import (
     Capabilities,
     Interpreter,
     NotRun,
-    TestOutcome,
+    TestResult,
     TestRun,
     Unconfined,
     shadow_workspace,
 )
-from rolecall_server.sandbox.python_places import PythonPlaces
+from rolecall_server.sandbox.python.places import PythonPlaces
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.scripted_model import ScriptedModel
@@ -87,21 +87,23 @@ class Rehearsed(Bench):
     ) -> TestRun | NotRun:
         assert not files
         self.ran.append(list(targets))
-        failed = TestOutcome(targets[0], "failed", 0.0, "assert 1 == 0", "price.py:3: AssertionError")
+        failed = TestResult(targets[0], "failed", 0.0, "assert 1 == 0", "price.py:3: AssertionError")
         return TestRun("ran", outcomes=(failed,))
 
 
 @pytest.fixture
-def sources(tmp_path: Path) -> Sources:
+def sources(tmp_path: Path) -> LookupSources:
     return sources_at(tmp_path, SHOP)
 
 
-def sources_at(folder: Path, text: str, interpreter: Interpreter | NotRun | None = None) -> Sources:
+def sources_at(folder: Path, text: str, interpreter: Interpreter | NotRun | None = None) -> LookupSources:
     root = parse_fixture(text).write_to(folder).resolve()
     index = Index(root)
     index.scan()
     off = NotRun("nothing is run")
-    return Sources(View(Workspace(root), index.snapshot(), estimate_tokens), Rehearsed(off, interpreter or off, 1.0))
+    return LookupSources(
+        PackSource(Workspace(root), index.snapshot(), estimate_tokens), Rehearsed(off, interpreter or off, 1.0)
+    )
 
 
 def asking(tool: str, /, **arguments: object) -> Reply:
@@ -109,7 +111,7 @@ def asking(tool: str, /, **arguments: object) -> Reply:
     return Reply("", "m", None, None, (ToolCall(f"c-{tool}", tool, json.dumps(arguments)),))
 
 
-async def ask(sources: Sources, tool: str, /, **arguments: object) -> str:
+async def ask(sources: LookupSources, tool: str, /, **arguments: object) -> str:
     """What the model is told when it asks a tool."""
     model = ScriptedModel([asking(tool, **arguments), "done"])
     talk = await use_tools(model, [ChatMessage("user", "go")], tools_for(sources))
@@ -121,21 +123,21 @@ def hits(told: str) -> list[str]:
     return told.splitlines()[1:]
 
 
-async def test_a_definition_is_shown_with_its_place(sources: Sources) -> None:
+async def test_a_definition_is_shown_with_its_place(sources: LookupSources) -> None:
     assert await ask(sources, "definition", name="total") == (
         'shop/price.py:\n1: def total(items):\n2:     """The sum of the prices."""\n3:     return sum(items)'
     )
     assert "6:     def worth(self):" in await ask(sources, "definition", name="Basket.worth", path="shop/price.py")
 
 
-async def test_what_is_not_defined_is_said_with_what_is(sources: Sources) -> None:
+async def test_what_is_not_defined_is_said_with_what_is(sources: LookupSources) -> None:
     assert "shop/price.py defines no pay. It defines total, Basket" in await ask(
         sources, "definition", name="pay", path="shop/price.py"
     )
     assert "The repository defines no pay." in await ask(sources, "definition", name="pay")
 
 
-async def test_callers_and_references_name_places_but_none_in_a_private_file(sources: Sources) -> None:
+async def test_callers_and_references_name_places_but_none_in_a_private_file(sources: LookupSources) -> None:
     called = await ask(sources, "callers", name="total")
     assert called.splitlines() == [
         "shop/price.py:7: return total(self.items)",
@@ -147,7 +149,7 @@ async def test_callers_and_references_name_places_but_none_in_a_private_file(sou
     assert "keys.py" not in called + named
 
 
-async def test_an_outline_a_search_and_lines_show_a_file_from_afar_and_near(sources: Sources) -> None:
+async def test_an_outline_a_search_and_lines_show_a_file_from_afar_and_near(sources: LookupSources) -> None:
     assert "    def worth(self)" in await ask(sources, "outline", path="shop/price.py")
     assert hits(await ask(sources, "search", text="sum(")) == ["shop/price.py:3:     return sum(items)"]
     assert hits(await ask(sources, "search", text="total", folder="tests")) == [
@@ -335,12 +337,12 @@ async def test_reading_says_its_limit_and_where_to_go_on(tmp_path: Path) -> None
     assert await ask(sources, "read_lines", path="empty.py") == "empty.py is empty."
 
 
-async def test_the_limit_of_reading_is_told_before_anything_is_read(sources: Sources) -> None:
+async def test_the_limit_of_reading_is_told_before_anything_is_read(sources: LookupSources) -> None:
     (read,) = (tool for tool in tools_for(sources) if tool.name == "read_lines")
     assert "150 lines" in json.dumps(read.arguments.model_json_schema())
 
 
-async def test_tests_are_listed_and_one_is_run_without_any_edit(sources: Sources) -> None:
+async def test_tests_are_listed_and_one_is_run_without_any_edit(sources: LookupSources) -> None:
     assert (await ask(sources, "list_tests", path="shop/price.py")).splitlines() == [
         "tests/test_price.py: test_total",
         "tests/test_price.py: TestBasket::test_worth",
@@ -372,7 +374,7 @@ async def test_tests_are_listed_and_one_is_run_without_any_edit(sources: Sources
     ],
 )
 async def test_nothing_private_and_nothing_outside_is_told(
-    sources: Sources, name: str, arguments: Mapping[str, object]
+    sources: LookupSources, name: str, arguments: Mapping[str, object]
 ) -> None:
     (sources.view.workspace.root.parent / "secret.py").write_text("SECRET = 1\n")
     told = await ask(sources, name, **arguments)
@@ -401,7 +403,7 @@ PACKAGE = {
 
 
 async def test_a_packages_symbol_is_documented_without_running_a_line_of_it(
-    sources: Sources, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+    sources: LookupSources, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed = tmp_path_factory.mktemp("site-packages")
     for path, text in PACKAGE.items():
@@ -414,7 +416,7 @@ async def test_a_packages_symbol_is_documented_without_running_a_line_of_it(
 
     monkeypatch.setattr(Rehearsed, "capabilities", capabilities)
     off = NotRun("nothing is run")
-    there = Sources(sources.view, Rehearsed(off, Interpreter(Path("/usr/bin/python3"), "PATH"), 1.0))
+    there = LookupSources(sources.view, Rehearsed(off, Interpreter(Path("/usr/bin/python3"), "PATH"), 1.0))
     assert "Acme's tools." in await ask(there, "documentation", name="acme")
     assert await ask(there, "documentation", name="acme.Heavy") == (
         "acme.core: class Anvil(Base)\nA weight.\n    def lift(self)"
@@ -424,7 +426,30 @@ async def test_a_packages_symbol_is_documented_without_running_a_line_of_it(
     assert "No installed package has nothing.here" in await ask(there, "documentation", name="nothing.here")
 
 
-async def test_what_was_looked_up_stays_at_its_place_so_that_a_conversation_only_grows(sources: Sources) -> None:
+async def test_a_link_to_what_is_private_tells_nothing(
+    sources: LookupSources, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = sources.view.workspace.root
+    (root / ".env").write_text("WORD = 'CANARY'\n")
+    (root / "AGENTS.md").symlink_to(".env")
+    installed = tmp_path_factory.mktemp("site-packages")
+    (installed / "plain.py").write_text("WORD = 'open'\n")
+    (installed / "leak.py").symlink_to(root / ".env")
+
+    async def capabilities(bench: Rehearsed) -> Capabilities:
+        places = PythonPlaces((), ())
+        return Capabilities(Path(sys.executable), (3, 12, 0), frozenset(), (), (installed,), places, None, {})
+
+    monkeypatch.setattr(Rehearsed, "capabilities", capabilities)
+    off = NotRun("nothing is run")
+    there = LookupSources(sources.view, Rehearsed(off, Interpreter(Path("/usr/bin/python3"), "PATH"), 1.0))
+    assert "kept from any model" in await ask(there, "read_lines", path="AGENTS.md")
+    assert "kept from any model" in await ask(there, "search", text="CANARY", folder="AGENTS.md")
+    assert "No installed package has leak" in await ask(there, "documentation", name="leak.WORD")
+    assert "open" in await ask(there, "documentation", name="plain.WORD")
+
+
+async def test_what_was_looked_up_stays_at_its_place_so_that_a_conversation_only_grows(sources: LookupSources) -> None:
     model = ScriptedModel([asking("outline", path="shop/cart.py"), "first", "second"])
     client = LookingUp(model, tools_for(sources))
     opening = (ChatMessage("system", "s"), ChatMessage("user", "u"))
@@ -435,9 +460,9 @@ async def test_what_was_looked_up_stays_at_its_place_so_that_a_conversation_only
     assert [message.role for message in model.asked[2]] == ["system", "user", "assistant", "tool", "assistant", "user"]
 
 
-async def test_the_standard_library_is_documented_by_its_own_source(sources: Sources) -> None:
+async def test_the_standard_library_is_documented_by_its_own_source(sources: LookupSources) -> None:
     async with shadow_workspace(sources.view.workspace, Unconfined()) as shadow:
-        there = Sources(sources.view, Rehearsed(shadow, Interpreter(Path(sys.executable), "PATH"), 1.0))
+        there = LookupSources(sources.view, Rehearsed(shadow, Interpreter(Path(sys.executable), "PATH"), 1.0))
         told = await ask(there, "documentation", name="json.dumps")
     assert told.startswith("json: def dumps(obj")
     assert "Serialize ``obj`` to a JSON formatted" in told

@@ -11,19 +11,19 @@ from pathlib import Path
 import pytest
 
 from rolecall_analysis import Index
-from rolecall_server.context import View
-from rolecall_server.craft.attempts import Work, work_out
-from rolecall_server.craft.lookups import LookingUp, Sources, tools_for
+from rolecall_server.context import PackSource
+from rolecall_server.craft.attempts import AttemptWork, work_out
+from rolecall_server.craft.lookups import LookingUp, LookupSources, tools_for
 from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS
 from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, Reply, ToolCall, estimate_tokens, use_tools
 from rolecall_server.sandbox import NotRun
 from rolecall_server.settings import Settings
-from rolecall_server.team.calls import StoredCalls
-from rolecall_server.team.edits import SharedBench
-from rolecall_server.team.looking_up import looking_up, with_limits
-from rolecall_server.team.request import Desk
-from rolecall_server.team.run import Repository, open_bench
+from rolecall_server.team.messages.edits import SharedBench
+from rolecall_server.team.model_calls.budgeted import StoredCalls
+from rolecall_server.team.model_stack import conversation, with_limits
+from rolecall_server.team.request import Desk, Repository
+from rolecall_server.team.run import open_bench
 from rolecall_server.workspace import Workspace
 from support.edits import block
 from support.scripted_model import ScriptedModel
@@ -33,7 +33,7 @@ from support.workspaces import FILES, contents, environment, write_workspace
 PRICE = "shop/price.py"
 TESTS = "tests/test_price.py"
 TWICE = FILES[PRICE].replace("return sum(items)", "return 2 * sum(items)")
-RunnableSources = Callable[..., AbstractAsyncContextManager[Sources]]
+RunnableSources = Callable[..., AbstractAsyncContextManager[LookupSources]]
 
 
 def asking(tool: str, /, **arguments: object) -> Reply:
@@ -41,7 +41,7 @@ def asking(tool: str, /, **arguments: object) -> Reply:
     return Reply("", "m", None, None, (ToolCall(f"c-{tool}", tool, json.dumps(arguments)),))
 
 
-async def ask(sources: Sources, tool: str, /, **arguments: object) -> str:
+async def ask(sources: LookupSources, tool: str, /, **arguments: object) -> str:
     """What the model is told when it asks a tool."""
     model = ScriptedModel([asking(tool, **arguments), "done"])
     talk = await use_tools(model, [ChatMessage("user", "go")], tools_for(sources))
@@ -53,7 +53,7 @@ def runnable(tmp_path: Path) -> RunnableSources:
     """Makes sources of a small workspace whose tests can be run."""
 
     @asynccontextmanager
-    async def sources(files: Mapping[str, str] | None = None, **settings: object) -> AsyncIterator[Sources]:
+    async def sources(files: Mapping[str, str] | None = None, **settings: object) -> AsyncIterator[LookupSources]:
         root = write_workspace(tmp_path / "work", {**FILES, **(files or {})})
         index = Index(root)
         index.scan()
@@ -63,7 +63,7 @@ def runnable(tmp_path: Path) -> RunnableSources:
             given = Settings.model_validate({"tests": settings})
             repository = Repository(workspace, snapshot, store, given, environment(tmp_path / "home"))
             async with open_bench(repository, lambda *_: None) as bench:
-                yield Sources(View(workspace, snapshot, estimate_tokens), bench)
+                yield LookupSources(PackSource(workspace, snapshot, estimate_tokens), bench)
         finally:
             store.close()
 
@@ -181,14 +181,14 @@ async def test_a_snippet_is_offered_only_where_tests_run_behind_walls(
 ) -> None:
     async with runnable(**settings) as sources:
         desk = desk_of(sources, lookups=("search", "run_test", "run_python"))
-        client = looking_up(desk, ScriptedModel([]))
+        client = conversation(replace(desk, client=ScriptedModel([]))).client
         assert isinstance(client, LookingUp)
         assert [tool.name for tool in client.tools] == ["search", *offered]
         if "run_python" not in offered:
             assert "Go on without." in await ask(sources, "run_python", code="print('it ran')")
 
 
-def desk_of(sources: Sources, lookups: tuple[str, ...]) -> Desk:
+def desk_of(sources: LookupSources, lookups: tuple[str, ...]) -> Desk:
     view = sources.view
     return Desk(view.workspace, view.snapshot, Settings(), None, sources.bench, lambda *_: None, lookups=lookups)
 
@@ -226,8 +226,8 @@ async def test_in_the_loop_of_attempts_lookups_see_the_edits_made_so_far(runnabl
     async with runnable() as sources:
         desk = desk_of(sources, lookups=("run_python", "read_lines", "search", "definition"))
         opening = (ChatMessage("user", "Do it."),)
-        work = Work(opening, FILES.get, lambda path: None, try_out, lambda: None, "Mend it.", draft=desk.draft)
-        await work_out(work, looking_up(desk, model), lambda *_: None)
+        work = AttemptWork(opening, FILES.get, lambda path: None, try_out, lambda: None, "Mend it.", draft=desk.draft)
+        await work_out(work, conversation(replace(desk, client=model)), lambda *_: None)
     ran, read, found, defined = model.last_words[2:6]
     assert "6\n" in ran
     assert read.startswith("6:     return 2 * sum(items)\n")
@@ -240,7 +240,7 @@ def test_the_number_of_rounds_is_told_in_the_opening_where_there_is_anything_to_
     root = write_workspace(tmp_path)
     index = Index(root)
     index.scan()
-    sources = Sources(View(Workspace(root), index.snapshot(), estimate_tokens), Bench(off, off, 1.0))
+    sources = LookupSources(PackSource(Workspace(root), index.snapshot(), estimate_tokens), Bench(off, off, 1.0))
     told = with_limits("You are X.\n", desk_of(sources, lookups=("search", "run_test")))
     assert "in at most 8 rounds and 24 calls" in told
     assert with_limits("You are X.\n", desk_of(sources, lookups=())) == "You are X.\n"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_server.context.redaction import Covers
-from rolecall_server.craft.edit_blocks import Edited, apply_edit_blocks, parse_edit_blocks
+from rolecall_server.craft.edits.edit_blocks import Edited, apply_edit_blocks, parse_edit_blocks
 from rolecall_server.workspace import split_lines
 from support.edits import block
 from support.secrets import FORMS, PLACES, made, placed

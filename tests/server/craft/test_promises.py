@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from rolecall_server.craft.promises import gave_and_promised
-from rolecall_server.craft.test_text import written_tests
-from rolecall_server.sandbox import TestOutcome
+from rolecall_server.craft.test_quality.promises import gave_and_promised
+from rolecall_server.craft.test_quality.test_text import written_tests
+from rolecall_server.sandbox import TestResult
 
 HEAD = """\
 import pytest
@@ -25,15 +26,16 @@ def check(total, n, want):
 """
 
 
-def failing(folder: Path, test: str) -> tuple[str, TestOutcome]:
+def failing(folder: Path, test: str) -> tuple[str, TestResult]:
     """The text of a file with one failing *test*, and how it ended by pytest itself."""
     text = HEAD + test
     (folder / "test_a.py").write_text(text)
     command = [sys.executable, "-m", "pytest", "-q", "--tb=short", "-p", "no:cacheprovider", "--color=no", "test_a.py"]
-    output = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout
+    environ = {**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # loading ours takes longer than the test
+    output = subprocess.run(command, cwd=folder, env=environ, capture_output=True, text=True, check=False).stdout
     detail = output[output.index("test_a.py:") : output.index("=== short test summary")]
     message = next(line[1:].strip() for line in detail.splitlines() if line.startswith("E "))
-    return text, TestOutcome("test_a.py::test_it", "failed", message=message, detail=detail)
+    return text, TestResult("test_a.py::test_it", "failed", message=message, detail=detail)
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rolecall_server.craft.edit_blocks import Edited, apply_edit_blocks, parse_edit_blocks
-from rolecall_server.craft.replies import EditBlock, prose_of, text_beside_edits
+from rolecall_server.craft.edits.edit_blocks import Edited, apply_edit_blocks, parse_edit_blocks
+from rolecall_server.craft.edits.replies import EditBlock, prose_of, text_beside_edits
 from support.edits import block
 
 BODY = "<<<<<<< SEARCH\nold\n=======\nnew\n>>>>>>> REPLACE\n"
@@ -272,6 +272,7 @@ def spellings(name: str) -> set[str]:
     st.sampled_from(["{}", "`{}`", "**{}**", '"{}"']),
 )
 @example([("a.py", [], BODY), ("Makefile", [], BODY)], "{}")
+@example([(None, ["#0/0"], BODY)], "{}")
 def test_no_file_changes_that_no_block_names(blocks: list[tuple[str | None, list[str], str]], dress: str) -> None:
     """The files are known from how the reply is made, not from reading it: noise may name those of `NOISE` as well."""
     named: set[str] = set()
@@ -280,7 +281,8 @@ def test_no_file_changes_that_no_block_names(blocks: list[tuple[str | None, list
         reply += f"FILE: {dress.format(name)}\n" if name is not None else ""
         reply += "".join(f"{line}\n" for line in noise) + body
         named |= spellings(name) | spellings(dress.format(name)) if name is not None else set()
-        named |= {spelling for line in noise for spelling in spellings(line.rpartition(":")[2].strip("#`* "))}
+        told = [line.rpartition(":")[2] for line in noise]
+        named |= {spelling for line in told for spelling in spellings(line) | spellings(line.strip("#`* "))}
     result = apply_edit_blocks(parse_edit_blocks(reply), lambda path: "old\nFILE: a.py\n")
     assert set(result.files) <= named
 

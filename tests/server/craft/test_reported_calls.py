@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rolecall_server.craft.reported_calls import WHOLE, calls_in, calls_in_backticks, rows_that_call
-from rolecall_server.craft.test_text import written_tests
+from rolecall_server.craft.test_quality.reported_calls import WHOLE, calls_in, calls_in_backticks, rows_that_call
+from rolecall_server.craft.test_quality.test_text import written_tests
 
 TABLE = """\
 @pytest.mark.parametrize(("text", "n"), [("a", 1), pytest.param("b", 2, id="b")])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.craft.sound_tests import unsound_tests
-from rolecall_server.craft.test_text import without_tests
+from rolecall_server.craft.test_quality.test_smells import unsound_tests
+from rolecall_server.craft.test_quality.test_text import without_tests
 
 
 def faults(text: str, base: str = "") -> dict[str, str]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.craft.test_text import (
+from rolecall_server.craft.test_quality.test_text import (
     added_tests,
     changed_tests,
     failing_rows,
@@ -17,7 +17,7 @@ from rolecall_server.craft.test_text import (
     without_tests,
     written_tests,
 )
-from rolecall_server.sandbox import TestOutcome, TestRun
+from rolecall_server.sandbox import TestResult, TestRun
 
 TABLE = """\
 import math
@@ -72,7 +72,7 @@ def test_the_failing_cases_are_known_by_their_place_among_all() -> None:
     names = ("1-é", "2-two", "three")
     ends = ("passed", "failed", "error")
     run = TestRun(
-        "ran", outcomes=tuple(TestOutcome(f"t.py::test_table[{n}]", end) for n, end in zip(names, ends, strict=True))
+        "ran", outcomes=tuple(TestResult(f"t.py::test_table[{n}]", end) for n, end in zip(names, ends, strict=True))
     )
     assert failing_rows(table, run, "t.py") == (1, 2)
     assert failing_rows(table, run, "t.py", "t.py::test_table[three]") == (2,)

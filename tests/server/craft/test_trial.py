@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.craft.trial import Bench, affected_tests, evidence, select_for_change
-from rolecall_server.review.evidence import summarise_tests
-from rolecall_server.review.rendering import render_evidence
-from rolecall_server.sandbox import Gap, NotRun, Shadow, TestOutcome, TestRun, Unconfined, shadow_workspace
+from rolecall_server.craft.trial import Bench, evidence, select_for_change
+from rolecall_server.review.proposals.evidence import summarise_tests
+from rolecall_server.review.proposals.rendering import render_evidence
+from rolecall_server.sandbox import Gap, NotRun, Shadow, TestResult, TestRun, Unconfined, shadow_workspace
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.graph import snapshot_from
@@ -63,7 +63,8 @@ Hello
 def test_the_tests_of_a_change_are_those_that_reach_it_or_its_whole_package(
     changed: str, expected: tuple[str, ...]
 ) -> None:
-    assert affected_tests(snapshot_from(SHOP), [changed]) == expected
+    snapshot = snapshot_from(SHOP)
+    assert tuple(one.path for one in select_for_change(snapshot, {changed: "changed\n"})) == expected
 
 
 async def test_a_change_of_javascript_has_evidence_without_any_python(
@@ -83,7 +84,7 @@ async def test_a_change_of_javascript_has_evidence_without_any_python(
 
 
 def test_what_was_not_run_beside_what_was_comes_first() -> None:
-    run = TestRun("ran", "go is not installed.", (TestOutcome("a.py::test_a", "passed"),), confinement="walls")
+    run = TestRun("ran", "go is not installed.", (TestResult("a.py::test_a", "passed"),), confinement="walls")
     shown = evidence(None, run, problems=(), findings=(), repairs=0, model="")
     assert shown.not_run == ("go is not installed.",)
     assert summarise_tests(shown) == "not run: go is not installed; 1 passed, 0 failed"
@@ -94,11 +95,11 @@ FLASK = Gap(
     "tests/web/conftest.py raises E: no flask",
     "Install flask.",
 )
-UNREAD = TestOutcome("tests/web/conftest.py", "error", message="E: no flask")
+UNREAD = TestResult("tests/web/conftest.py", "error", message="E: no flask")
 
 
 def test_a_part_that_is_left_out_comes_first_with_the_next_step() -> None:
-    run = TestRun("ran", outcomes=(UNREAD, TestOutcome("a.py::test_a", "passed")), without=(FLASK,))
+    run = TestRun("ran", outcomes=(UNREAD, TestResult("a.py::test_a", "passed")), without=(FLASK,))
     shown = evidence(run, run, problems=(), findings=(), repairs=0, model="")
     assert shown.is_tested
     assert render_evidence(shown)[:2] == [
@@ -112,7 +113,7 @@ def test_a_part_that_is_left_out_comes_first_with_the_next_step() -> None:
     [
         (TestRun("ran", outcomes=(UNREAD,), without=(FLASK,)), ""),
         (
-            TestRun("ran", outcomes=(UNREAD, TestOutcome("a.py::b", "passed")), without=(FLASK,), is_beside=True),
+            TestRun("ran", outcomes=(UNREAD, TestResult("a.py::b", "passed")), without=(FLASK,), is_beside=True),
             "none of those that reach the change: ",
         ),
     ],
@@ -126,7 +127,7 @@ def test_where_all_tests_that_concern_a_change_are_left_out_it_is_untested(run: 
 
 
 def test_a_file_that_is_not_collected_is_shown_with_the_reason() -> None:
-    passed = (TestOutcome("a.py::test_a", "passed"),)
+    passed = (TestResult("a.py::test_a", "passed"),)
     run = TestRun("ran", outcomes=passed, collected=1, uncollected={"b.py": "it holds no test"})
     shown = evidence(run, run, problems=(), findings=(), repairs=0, model="")
     assert "Not collected by the repository's own tests: b.py: it holds no test" in render_evidence(shown)

@@ -12,7 +12,7 @@ from rolecall_server.craft.verdicts import (
     why_environment,
     without_suspicions,
 )
-from rolecall_server.sandbox import TestOutcome
+from rolecall_server.sandbox import TestResult
 
 NO_NETWORK = "socket.gaierror: [Errno -3] Temporary failure in name resolution"
 TEST = "tests/test_a.py::TestB::test_c[1]"
@@ -70,12 +70,12 @@ def test_what_the_environment_lacks_is_said_by_test() -> None:
     ],
 )
 def test_the_report_itself_says_what_the_environment_lacks(message: str, detail: str, lacks: str) -> None:
-    outcome = TestOutcome(TEST, "failed", message=message, detail=detail)
+    outcome = TestResult(TEST, "failed", message=message, detail=detail)
     assert why_environment(outcome, "", lambda name: name == "shop") == lacks
 
 
 def test_only_what_nothing_explains_is_to_be_mended() -> None:
-    failures = tuple(TestOutcome(f"tests/test_a.py::test_{name}", "failed", message="no") for name in "abc")
+    failures = tuple(TestResult(f"tests/test_a.py::test_{name}", "failed", message="no") for name in "abc")
     said = "Finding: a.py::f: It is wrong. Shown by test_a.\nEnvironment: test_b: no printer."
     assert unexplained(failures, said, lambda name: False) == failures[2:]
     assert unexplained(failures, "", lambda name: False) == failures

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Mapping
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.craft.worth import weigh
+from rolecall_server.craft.test_quality.test_reduction import weigh
 from rolecall_server.sandbox import FileCoverage, Mutant, MutationRun
 
 NO_LINES: frozenset[int] = frozenset()
 
 
 def mutant(line: int) -> Mutant:
-    return Mutant(line, "comparison", "<", "<=", f"text {line}", line, at_import=False)
+    return Mutant(line, "comparison", 0, 1, "<=", "<", line, at_import=False)
 
 
 def run(

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from rolecall_server.review.proposal import HunkState, Proposal
-from rolecall_server.review.shelf import load_proposal
+from rolecall_server.lsp.proposals.hunks import reload_proposal, show_hunks
+from rolecall_server.lsp.session import Patience
+from rolecall_server.review.proposals.proposal import HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import load_proposal
 from rolecall_server.store import Store
 from support.local_server import HastyLoop, LocalServer
 from support.real_session import propose
@@ -43,6 +47,14 @@ class Desk:
         self.server.settle()
         return proposal
 
+    def show(self, *proposals: Proposal) -> None:
+        """Have the server see proposals that were stored while it ran."""
+        folder = self.server.session.folders[self.root]
+        for proposal in proposals:
+            reload_proposal(self.server.server, folder, proposal.id)
+        show_hunks(self.server.server, folder)
+        self.server.settle()
+
     def accepted(self, proposal: Proposal) -> set[str]:
         """The paths of accepted hunks."""
         states = load_proposal(self.store, proposal.id).states
@@ -63,6 +75,7 @@ def desk(tmp_path: Path) -> Iterator[Desk]:
     desk = Desk(tmp_path)
     yield desk
     desk.server.end()
+    desk.server.loop.close()
     desk.store.close()
 
 
@@ -77,6 +90,29 @@ def test_an_editor_that_says_it_changed_a_file_and_left_it_is_not_believed(desk:
     assert any("b.py differs from what was accepted" in told for told in desk.editor.told)
     assert {path: desk.editor.visible(path).text for path in TWO} == {"a.py": "a = 1\n", "b.py": "b = 1\n"}  # pyright: ignore
     assert not desk.accepted(proposal)
+
+
+def test_however_much_an_editor_tells_before_it_answers_little_of_it_is_kept(desk: Desk) -> None:
+    proposal = desk.begin(TWO, opened=("a.py",))
+    kept: list[int] = []
+
+    def answer(message: Message) -> None:
+        kept.extend(
+            len(texts) for folder in desk.server.session.folders.values() for texts in folder.edits.told_texts.values()
+        )
+        desk.editor.apply(message)
+
+    def storm(message: Message) -> None:
+        for number in range(500):
+            desk.editor.edit("a.py", 0, 0, f"{number} ")
+        desk.server.loop.call_later(1, answer, message)
+
+    desk.first_edit(storm)
+    desk.server.session.patience = Patience(answer_s=10)
+    with contextlib.suppress(AssertionError):
+        desk.server.command("rolecall.proposal.accept", proposalId=proposal.id)
+    assert kept
+    assert max(kept) <= 128
 
 
 def test_a_file_of_a_kind_that_the_editor_never_tells_of_may_wait_in_its_memory(desk: Desk) -> None:
@@ -187,3 +223,87 @@ def test_an_undo_that_a_dying_server_never_asked_for_leaves_what_the_editor_stil
     desk.server.settle()
     assert held.text == "a = 2\n"
     assert desk.accepted(proposal) == {"a.py"}
+
+
+def test_what_was_accepted_with_one_command_is_taken_back_with_one_across_proposals(desk: Desk) -> None:
+    first = desk.begin(TWO, opened=("a.py",))
+    second = propose(desk.store, desk.root, {"c.py": (None, "c = 1\n")})
+    desk.show(second)
+    desk.server.command("rolecall.all.accept")
+    assert (desk.accepted(first), desk.accepted(second)) == ({"a.py", "b.py"}, {"c.py"})
+    desk.server.command("rolecall.decision.undo")
+    assert (desk.accepted(first), desk.accepted(second)) == (set(), set())
+    assert desk.editor.told == [
+        f"Rolecall: what was decided last is taken back: {second.id} (h1); {first.id} (h1, h2)."
+    ]
+
+
+def test_the_decision_before_stands_when_everything_that_was_decided_last_is_taken_back(desk: Desk) -> None:
+    first = desk.begin(TWO, opened=("a.py", "b.py"))
+    second = propose(desk.store, desk.root, {"c.py": (None, "c = 1\n")})
+    desk.show(second)
+    desk.server.command("rolecall.hunk.accept", proposalId=first.id, hunkId="h2")
+    desk.server.command("rolecall.all.accept")
+    desk.server.command("rolecall.decision.undo")
+    assert (desk.accepted(first), desk.accepted(second)) == ({"b.py"}, set())
+    desk.server.command("rolecall.decision.undo")
+    assert desk.accepted(first) == set()
+
+
+def test_a_rejection_of_everything_in_two_folders_is_taken_back_as_one(desk: Desk, tmp_path: Path) -> None:
+    here = desk.begin({"a.py": TWO["a.py"]}, opened=("a.py",))
+    other = (tmp_path / "other").resolve()
+    other.mkdir()
+    there = propose(desk.store, other, {"c.py": (None, "c = 1\n")})
+    added = {"added": [{"uri": other.as_uri(), "name": "other"}], "removed": []}
+    method = "workspace/didChangeWorkspaceFolders"
+    desk.server.send({"jsonrpc": "2.0", "method": method, "params": {"event": added}})
+    desk.server.settle()
+    desk.server.command("rolecall.all.reject")
+    assert [load_proposal(desk.store, one.id).undecided for one in (here, there)] == [frozenset(), frozenset()]
+    desk.server.command("rolecall.decision.undo")
+    assert [load_proposal(desk.store, one.id).undecided for one in (here, there)] == [{"h1"}, {"h1"}]
+
+
+def test_all_hunks_in_a_file_are_those_of_every_proposal_that_changes_it(desk: Desk) -> None:
+    text = "a = 1\n" + "\n" * 20 + "b = 1\n"
+    first = desk.begin({"a.py": (text, text.replace("a = 1", "a = 2"))}, opened=("a.py",))
+    second = propose(desk.store, desk.root, {"a.py": (text, text.replace("b = 1", "b = 2")), "c.py": (None, "c = 1\n")})
+    third = propose(desk.store, desk.root, {"c.py": (None, "c = 2\n")})
+    desk.show(second, third)
+    reply = desk.server.command("rolecall.file.accept", uri=desk.editor.uri("a.py"))
+    assert reply["proposalIds"] == [first.id, second.id]
+    assert [desk.accepted(one) for one in (first, second, third)] == [{"a.py"}, {"a.py"}, set()]
+    desk.server.command("rolecall.decision.undo")
+    assert [desk.accepted(one) for one in (first, second, third)] == [set(), set(), set()]
+
+
+def test_marks_on_a_file_that_the_editor_opens_to_change_it_are_taken_back(desk: Desk) -> None:
+    proposal = desk.begin(TWO, opened=("a.py",))
+    assert desk.editor.shown["b.py"]
+
+    def open_and_apply(message: Message) -> None:
+        desk.editor.open("b.py")
+        desk.editor.apply(message)
+
+    desk.first_edit(open_and_apply)
+    desk.server.command("rolecall.hunk.accept", proposalId=proposal.id, hunkId="h2")
+    assert desk.accepted(proposal) == {"b.py"}
+    desk.editor.save("b.py")
+    desk.server.settle()
+    assert not desk.editor.shown["b.py"]
+
+
+def test_an_editor_that_draws_hunks_is_asked_once_with_numbers_before_many_are_accepted(desk: Desk) -> None:
+    text = "a = 1\n" + "\n" * 20 + "b = 1\n"
+    first = desk.begin({"a.py": (text, text.replace("a = 1", "a = 2")), "b.py": TWO["b.py"]}, opened=("a.py",))
+    second = propose(desk.store, desk.root, {"a.py": (text, text.replace("b = 1", "b = 2"))})
+    desk.show(second)
+    desk.server.session.client = replace(desk.server.session.client, review=True)
+    desk.server.command("rolecall.file.accept", uri=desk.editor.uri("a.py"))
+    assert desk.editor.told == ["accept 2 hunks of 2 proposals, in a.py?"]
+    assert (desk.accepted(first), desk.accepted(second)) == (set(), set())
+    desk.editor.choice = "Accept 3 hunks"
+    desk.server.command("rolecall.all.accept")
+    assert desk.editor.told[1:] == ["accept 3 hunks of 2 proposals, in 2 files?"]
+    assert desk.accepted(first) == {"a.py", "b.py"}

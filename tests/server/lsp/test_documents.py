@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from lsprotocol import types
 
-from rolecall_server.lsp.documents import Document, changed
-from rolecall_server.lsp.positions import Encoding, choose_encoding, n_units, offset_at, position_at
+from rolecall_server.errors import FileRefused
+from rolecall_server.lsp.text.documents import OpenDocument, changed, file_path, folder_paths
+from rolecall_server.lsp.text.positions import Encoding, choose_encoding, n_units, place_at, positions_at
+from rolecall_server.workspace import split_lines
 
 ENCODINGS = (Encoding.Utf8, Encoding.Utf16, Encoding.Utf32)
 CODECS = {Encoding.Utf8: ("utf-8", 1), Encoding.Utf16: ("utf-16-le", 2), Encoding.Utf32: ("utf-32-le", 4)}
@@ -75,8 +79,8 @@ def ranged(start: tuple[int, int], end: tuple[int, int], text: str) -> types.Tex
     return types.TextDocumentContentChangePartial(types.Range(types.Position(*start), types.Position(*end)), text)
 
 
-def document(text: str) -> Document:
-    return Document("file:///x.py", "python", 1, text)
+def document(text: str) -> OpenDocument:
+    return OpenDocument("file:///x.py", "python", 1, text)
 
 
 class Typing(RuleBasedStateMachine):
@@ -117,6 +121,12 @@ class Typing(RuleBasedStateMachine):
 TestTyping = Typing.TestCase
 
 
+def offset_at(text: str, position: types.Position, encoding: Encoding) -> int:
+    lines = split_lines(text)
+    line, column = place_at(lines, position, encoding)
+    return sum(map(len, lines[:line])) + column
+
+
 @given(text=texts, place=places, encoding=encodings)
 def test_a_position_means_the_same_place_as_in_the_specification(
     text: str, place: tuple[int, int], encoding: Encoding
@@ -130,7 +140,7 @@ def test_a_place_told_to_the_editor_and_back_is_the_same_place(
 ) -> None:
     inside_an_ending = {at for at in range(1, len(text)) if text[at - 1 : at + 1] == "\r\n"}
     offset = data.draw(st.sampled_from(sorted(set(range(len(text) + 1)) - inside_an_ending)))
-    position = position_at(text, offset, encoding)
+    [position] = positions_at(text, [offset], encoding)
     assert offset_at(text, position, encoding) == offset
     assert Model(text, encoding).offset(position.line, position.character) == offset
 
@@ -164,3 +174,29 @@ def test_the_encoding_is_utf_16_where_the_client_says_nothing() -> None:
     assert choose_encoding(types.ClientCapabilities()) == Encoding.Utf16
     general = types.GeneralClientCapabilities()
     assert choose_encoding(types.ClientCapabilities(general=general)) == Encoding.Utf16
+
+
+ELSEWHERE = [
+    "file://server/share",
+    "file://" + "../" * 50,
+    "file://%2e%2e/",
+    "file://me@localhost/",
+    "file://localhost.x/",
+]
+
+
+@pytest.mark.parametrize("uri", ELSEWHERE)
+def test_an_address_with_the_name_of_another_machine_is_no_path_of_this_one(uri: str) -> None:
+    with pytest.raises(FileRefused, match="is on another machine"):
+        file_path(uri)
+
+
+@pytest.mark.parametrize("machine", ["", "localhost", "LOCALHOST"])
+def test_an_address_may_name_this_machine(machine: str, tmp_path: Path) -> None:
+    path = tmp_path.resolve() / "a b.py"
+    assert file_path(path.as_uri().replace("file://", f"file://{machine}")) == path
+
+
+def test_folders_that_are_not_here_do_not_keep_the_others_from_being_opened(tmp_path: Path) -> None:
+    here = tmp_path.resolve()
+    assert folder_paths([*ELSEWHERE, "untitled:x", "file://", "file://[", "file:///%00", here.as_uri()]) == [here]

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from rolecall_analysis import Workers, definitions_in
-from rolecall_server.lsp.documents import Document
 from rolecall_server.lsp.folders import (
     begin_scan,
     current_snapshot,
@@ -21,6 +20,7 @@ from rolecall_server.lsp.folders import (
     latest_snapshot,
 )
 from rolecall_server.lsp.session import Folder, Session
+from rolecall_server.lsp.text.documents import OpenDocument
 from support.stores import open_store
 from support.trees import write_modules
 
@@ -45,7 +45,7 @@ async def opened(root: Path, tmp_path: Path, workers: Workers | None = None) -> 
 def show(session: Session, folder: Folder, path: str, text: str) -> None:
     """The editor opens or edits a document."""
     uri = (folder.root / path).as_uri()
-    session.documents[uri] = Document(uri, "python", 1, text)
+    session.documents[uri] = OpenDocument(uri, "python", 1, text)
     document_changed(session, folder, path)
 
 
@@ -84,7 +84,7 @@ async def test_a_large_document_is_read_aside_and_waited_for_only_by_who_wants_i
 async def test_a_document_closed_while_it_is_being_read_is_the_disks_again(root: Path, tmp_path: Path) -> None:
     workers = Workers(1)
     async with opened(root, tmp_path, workers) as (session, folder):
-        await asyncio.shield(folder.ready)
+        await asyncio.shield(folder.graph.ready)
         show(session, folder, "pkg0/m1.py", LARGE)
         await asyncio.sleep(0)
         hide(session, folder, "pkg0/m1.py")
@@ -101,8 +101,8 @@ async def test_a_burst_of_file_events_is_looked_at_together(root: Path, tmp_path
     async with opened(root, tmp_path) as (session, folder):
         await current_snapshot(session, folder)
         looked_at: list[set[str]] = []
-        refresh = folder.index.refresh
-        folder.index.refresh = lambda paths: looked_at.append(set(paths)) or refresh(paths)  # pyright: ignore
+        refresh = folder.graph.index.refresh
+        folder.graph.index.refresh = lambda paths: looked_at.append(set(paths)) or refresh(paths)  # pyright: ignore
         (root / "pkg0/m1.py").unlink()
         (root / "pkg0/m2.py").write_text("def changed(): ...\n")
         (root / "new").mkdir()
@@ -148,7 +148,7 @@ async def test_closing_the_session_ends_a_scan_that_is_under_way(tmp_path: Path)
         while not told:
             await asyncio.sleep(0.01)
     assert told[-1] is None
-    assert len(folder.index.snapshot().files) < 600
+    assert len(folder.graph.index.snapshot().files) < 600
     assert workers.process_ids() == ()
 
 

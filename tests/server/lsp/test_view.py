@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from rolecall_analysis import Snapshot, definitions_in
-from rolecall_server.lsp.documents import Document
-from rolecall_server.lsp.positions import Encoding
+from rolecall_server.lsp.text.documents import OpenDocument
+from rolecall_server.lsp.text.positions import Encoding
 from rolecall_server.lsp.view import View
 from rolecall_server.settings import NavigationSettings
 
@@ -25,7 +25,7 @@ positions = st.builds(types.Position, st.integers(0, 12), st.integers(0, 30))
 
 
 def view_of(text: str, encoding: Encoding) -> View:
-    documents = {"a.py": Document("file:///shop/a.py", "python", 1, text)}
+    documents = {"a.py": OpenDocument("file:///shop/a.py", "python", 1, text)}
     return View(Path("/shop"), Snapshot().with_changes({"a.py": text}), NavigationSettings(), encoding, documents)
 
 

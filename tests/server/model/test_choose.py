@@ -15,16 +15,16 @@ from rolecall_server.model import (
     EditorModel,
     Recorder,
     ReplayModel,
-    choose_model,
     estimate_tokens,
     find_model,
+    named_model,
 )
-from rolecall_server.model.abilities import Abilities, recall_abilities, remember_abilities
-from rolecall_server.model.breaker import Rested
+from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
 from rolecall_server.model.endpoint import OPENAI_BASE_URL, Endpoint, find_endpoint
-from rolecall_server.model.local import LocalModel, LocalService
-from rolecall_server.model.openai_chat import OpenAIChat
-from rolecall_server.model.trying import try_abilities
+from rolecall_server.model.selection.abilities import Abilities, recall_abilities, remember_abilities
+from rolecall_server.model.selection.ability_trials import try_abilities
+from rolecall_server.model.selection.breaker import CircuitBreaker
+from rolecall_server.model.selection.local_servers import LocalModel, LocalService
 from rolecall_server.settings import ModelSettings, Settings, read_settings
 from rolecall_server.store import Store
 from support.chat_server import ChatServer, Speech, fails, says
@@ -36,21 +36,21 @@ KEY = {"OPENAI_API_KEY": "sk-1"}
 
 
 def test_a_name_and_a_key_ask_openai() -> None:
-    client = choose_model(ModelSettings(name="gpt-x"), KEY)
-    assert isinstance(client, Rested)
+    client = named_model(ModelSettings(name="gpt-x"), KEY).client
+    assert isinstance(client, CircuitBreaker)
     assert isinstance(client.client, OpenAIChat)
     assert client.label == f"gpt-x at {OPENAI_BASE_URL}"
 
 
 def test_an_address_is_enough() -> None:
-    client = choose_model(ModelSettings(base_url="http://localhost:11434/v1/"), NOBODY)
+    client = named_model(ModelSettings(base_url="http://localhost:11434/v1/"), NOBODY).client
     assert client.label == "The model at http://localhost:11434/v1"
 
 
 def test_a_replay_wins_over_everything(tmp_path: Path) -> None:
     recording = tmp_path / "talk.jsonl"
     recording.touch()
-    client = choose_model(ModelSettings(name="gpt-x", replay=str(recording)), KEY)
+    client = named_model(ModelSettings(name="gpt-x", replay=str(recording)), KEY).client
     assert isinstance(client, ReplayModel)
 
 
@@ -72,26 +72,26 @@ def test_a_replay_wins_over_everything(tmp_path: Path) -> None:
 )
 def test_what_is_missing_is_named(settings: ModelSettings, environ: Mapping[str, str], tells: str) -> None:
     with pytest.raises(NoModelConfigured, match=tells):
-        choose_model(settings, environ)
+        named_model(settings, environ)
 
 
 @pytest.mark.parametrize("key", ["sk-1\nsk-2", "sk-…", "Bearer sk-1"])
 def test_a_key_that_cannot_be_one_is_refused_without_showing_it(key: str) -> None:
     with pytest.raises(KeyRefused) as caught:
-        choose_model(ModelSettings(name="gpt-x"), {"OPENAI_API_KEY": key})
+        named_model(ModelSettings(name="gpt-x"), {"OPENAI_API_KEY": key})
     assert "sk-" not in str(caught.value)
 
 
 def test_a_missing_recording_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FileRefused, match="cannot be read"):
-        choose_model(ModelSettings(replay=str(tmp_path / "none.jsonl")), NOBODY)
+        named_model(ModelSettings(replay=str(tmp_path / "none.jsonl")), NOBODY)
 
 
 async def test_a_variable_names_the_file_that_calls_are_recorded_in(tmp_path: Path) -> None:
     recording = tmp_path / "talk.jsonl"
     with ChatServer("hello") as server:
         settings = ModelSettings(base_url=server.base_url)
-        client = choose_model(settings, {"ROLECALL_RECORD": str(recording)})
+        client = named_model(settings, {"ROLECALL_RECORD": str(recording)}).client
         assert isinstance(client, Recorder)
         await client.complete([ChatMessage("user", "hi")])
         await client.aclose()
@@ -101,7 +101,7 @@ async def test_a_variable_names_the_file_that_calls_are_recorded_in(tmp_path: Pa
 async def test_the_key_comes_from_the_variable_that_is_set_for_it() -> None:
     environ = {"OPENAI_API_KEY": "sk-1", "MY_KEY": " sk-mine\n"}
     with ChatServer("hello") as server:
-        client = choose_model(ModelSettings(base_url=server.base_url, api_key_variable="MY_KEY"), environ)
+        client = named_model(ModelSettings(base_url=server.base_url, api_key_variable="MY_KEY"), environ).client
         await client.complete([ChatMessage("user", "hi")])
         await client.aclose()
     assert {request.headers["authorization"] for request in server.requests} == {"Bearer sk-mine"}
@@ -110,7 +110,7 @@ async def test_the_key_comes_from_the_variable_that_is_set_for_it() -> None:
 async def test_a_local_server_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-process")
     with ChatServer("hello") as server:
-        client = choose_model(ModelSettings(base_url=server.base_url), NOBODY)
+        client = named_model(ModelSettings(base_url=server.base_url), NOBODY).client
         await client.complete([ChatMessage("user", "hi")])
         await client.aclose()
     assert not any("sk-" in request.headers["authorization"] for request in server.requests)
@@ -139,7 +139,7 @@ def test_only_loopback_is_local(base_url: str, is_local: bool) -> None:
 @pytest.mark.parametrize("given", [ModelSettings(), ModelSettings(name="m"), ModelSettings(base_url="x")])
 def test_every_refusal_is_one_of_ours(given: ModelSettings) -> None:
     with pytest.raises(RolecallError):
-        choose_model(given, NOBODY)
+        named_model(given, NOBODY)
 
 
 def test_tokens_are_estimated_by_size_whatever_the_script() -> None:
@@ -245,7 +245,7 @@ def test_a_wrong_parameter_of_a_role_is_told_and_the_others_count() -> None:
 async def test_parameters_of_the_settings_are_sent() -> None:
     with ChatServer("hello") as server:
         given = ModelSettings(base_url=server.base_url, temperature=0.5, top_p=0.9, seed=3, reply_tokens=100)
-        client = choose_model(given, NOBODY)
+        client = named_model(given, NOBODY).client
         await client.complete(QUESTION)
         await client.aclose()
     sent = {name: server.asked[0].get(name) for name in ("temperature", "top_p", "seed", "max_completion_tokens")}

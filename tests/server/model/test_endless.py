@@ -13,12 +13,12 @@ from hypothesis.strategies import integers, text
 
 from rolecall_server.errors import BudgetSpent, ConnectionFailed, ProviderUnavailable, ReplyCut, RolecallError
 from rolecall_server.model import ChatMessage, Recorder, ReplayModel, Reply
-from rolecall_server.model.breaker import Breaker, Rested
+from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
+from rolecall_server.model.chat_completions.repetition import RepetitionWatch
 from rolecall_server.model.endpoint import Endpoint
-from rolecall_server.model.openai_chat import OpenAIChat
-from rolecall_server.model.repetition import RepetitionWatch
+from rolecall_server.model.selection.breaker import Breaker, CircuitBreaker
 from rolecall_server.settings import BudgetSettings
-from rolecall_server.team.calls import StoredCalls
+from rolecall_server.team.model_calls.budgeted import StoredCalls
 from support.chat_server import ChatServer, floods, pings, says
 from support.scripted_model import ScriptedModel
 from support.stores import open_store
@@ -126,12 +126,12 @@ class Clock:
         return self.now
 
 
-def rested(replies: list[Any], endpoint: Endpoint = REMOTE) -> tuple[Rested, ScriptedModel, Clock]:
+def rested(replies: list[Any], endpoint: Endpoint = REMOTE) -> tuple[CircuitBreaker, ScriptedModel, Clock]:
     model, clock = ScriptedModel(replies), Clock()
-    return Rested(model, endpoint, Breaker(now=clock)), model, clock
+    return CircuitBreaker(model, endpoint, Breaker(now=clock)), model, clock
 
 
-async def outcome(client: Rested) -> str:
+async def outcome(client: CircuitBreaker) -> str:
     try:
         return (await client.complete(QUESTION)).text
     except RolecallError as error:

@@ -16,11 +16,11 @@ import pytest
 
 from rolecall_server.errors import ConnectionFailed, DeadlinePassed, ReplyMalformed, RolecallError, UserMustAct
 from rolecall_server.model import ChatMessage
+from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
 from rolecall_server.model.endpoint import Endpoint
-from rolecall_server.model.openai_chat import OpenAIChat
 from rolecall_server.settings import BudgetSettings
 from rolecall_server.store import Store
-from rolecall_server.team.calls import StoredCalls
+from rolecall_server.team.model_calls.budgeted import StoredCalls
 from support.chat_server import ChatServer
 from support.stores import open_store
 from support.workspaces import contents, write_workspace

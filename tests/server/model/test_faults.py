@@ -46,10 +46,10 @@ from rolecall_server.errors import (
     UnknownModel,
 )
 from rolecall_server.model import ChatMessage, Reply
-from rolecall_server.model.complaints import explain_complaint, read_complaint
+from rolecall_server.model.chat_completions.complaints import explain_complaint, read_complaint
+from rolecall_server.model.chat_completions.failures import explain
+from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
 from rolecall_server.model.endpoint import Asked, Endpoint
-from rolecall_server.model.failures import explain
-from rolecall_server.model.openai_chat import OpenAIChat
 from support.chat_server import (
     ChatServer,
     Turn,
@@ -170,7 +170,7 @@ FAULTS = [
     Fault(says(" \n"), ReplyMalformed, "without any text"),
     Fault(says("", finish_reason="tool_calls"), ReplyMalformed, "tool_calls"),
     Fault(floods(), ReplyRepeats, "same over and over"),
-    Fault(floods(3_000), ReplyMalformed, "more than 4,000,000 characters"),
+    Fault(floods(3_000), ReplyMalformed, "more than 1,000,000 characters"),
     Fault(repeats("\n"), ReplyRepeats, "same over and over.*temperature"),
     Fault(repeats("the next line, and "), ReplyRepeats, "same over and over"),
     Fault(calls_tools(*[("read", "{}")] * 200), ReplyMalformed, "more than 128 tools"),

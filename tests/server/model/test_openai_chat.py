@@ -5,14 +5,15 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import AsyncIterator, Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rolecall_server.errors import ReplyMalformed, UnknownModel
 from rolecall_server.model import ChatMessage, Wishes
+from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
 from rolecall_server.model.endpoint import Endpoint
-from rolecall_server.model.openai_chat import OpenAIChat
 from support.chat_server import (
     ChatServer,
     Script,
@@ -56,6 +57,18 @@ async def test_a_reply_comes_whole_with_the_model_and_its_token_counts(connect: 
         reply = await connect(server).complete(CONVERSATION)
     assert (reply.text, reply.model) == ("Here are the tests.", "scripted-model")
     assert (reply.prompt_tokens, reply.completion_tokens) == (11, 4)
+
+
+async def test_a_client_that_asks_nothing_reads_no_certificates(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    client = OpenAIChat(Endpoint("https://models.example/v1"), "some-model", 1.0)
+    assert client.label == "some-model at https://models.example/v1"
+    await client.aclose()
+    asking = OpenAIChat(Endpoint("https://models.example/v1"), "some-model", 1.0)
+    with pytest.raises(ReplyMalformed, match="FileNotFoundError"):
+        await asking.complete(CONVERSATION)
 
 
 async def test_the_conversation_is_sent_as_it_is(connect: Connect) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_server.model import ChatMessage, Reply
-from rolecall_server.model.recording import Exchange
+from rolecall_server.model.recordings.recording import Exchange
 from support.quotes import with_quotes, without_quotes
 
 LIBRARY = {

@@ -13,15 +13,15 @@ from pydantic import BaseModel
 
 from rolecall_server.errors import ContextOverflow, ProviderUnavailable, ReplyCut, RolecallError, UnknownModel
 from rolecall_server.model import NO_WISHES, ChatMessage, Parameters, Reply, ToolSpec, Wishes, ask_for
+from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
 from rolecall_server.model.endpoint import Endpoint
-from rolecall_server.model.local import (
+from rolecall_server.model.selection.local_servers import (
     LocalModel,
     LocalService,
-    Place,
+    ServerAddress,
     describe_service,
     find_local_services,
 )
-from rolecall_server.model.openai_chat import OpenAIChat
 from support.chat_server import ChatServer, Script, Speech, Turn, hangs, sends_body
 from support.patience import PATIENCE_S
 
@@ -187,7 +187,7 @@ FOUND = {
 @pytest.mark.parametrize("name", SERVERS)
 async def test_a_server_is_recognized_and_says_what_its_models_can_do(name: str) -> None:
     with ChatServer("ok", models=None, pages=pages(name)) as server:
-        found = await find_local_services([Place(name, server.base_url)], timeout_s=PATIENCE_S)
+        found = await find_local_services([ServerAddress(name, server.base_url)], timeout_s=PATIENCE_S)
         assert found == (LocalService(name, Endpoint(server.base_url), FOUND[name]),)
         assert await describe_service(Endpoint(server.base_url), timeout_s=PATIENCE_S) == found[0]
     assert not server.asked
@@ -198,7 +198,7 @@ async def test_no_server_is_taken_for_another(name: str) -> None:
     others = [other for other in SERVERS if other != name]
     for other in others:
         with ChatServer("ok", models=None, pages=pages(other)) as server:
-            assert await find_local_services([Place(name, server.base_url)], timeout_s=PATIENCE_S) == ()
+            assert await find_local_services([ServerAddress(name, server.base_url)], timeout_s=PATIENCE_S) == ()
 
 
 WEB = sends_body("<html>Welcome", content_type="text/html")
@@ -219,7 +219,7 @@ NOT_MODELS = {
 async def test_whatever_else_listens_there_is_no_model(what: str) -> None:
     paths = ("/v1/models", "/props", "/api/version", "/api/tags", "/api/ps", "/api/v0/models")
     with ChatServer("ok", models=None, pages=dict.fromkeys(paths, NOT_MODELS[what])) as server:
-        places = [Place(name, server.base_url) for name in SERVERS]
+        places = [ServerAddress(name, server.base_url) for name in SERVERS]
         assert await find_local_services(places, timeout_s=0.3) == ()
         assert not server.asked
 
@@ -227,8 +227,8 @@ async def test_whatever_else_listens_there_is_no_model(what: str) -> None:
 async def test_a_huge_list_is_not_read_to_its_end() -> None:
     models = json.dumps({"data": [{"id": "m" * 1000, "owned_by": "vllm"}] * 10_000})
     with ChatServer("ok", models=None, pages={"/v1/models": sends_body(models)}) as server:
-        assert await find_local_services([Place("vLLM", server.base_url)], timeout_s=PATIENCE_S) == ()
+        assert await find_local_services([ServerAddress("vLLM", server.base_url)], timeout_s=PATIENCE_S) == ()
 
 
 async def test_nobody_there_is_soon_known() -> None:
-    assert await find_local_services([Place(name, "http://127.0.0.1:1/v1") for name in SERVERS]) == ()
+    assert await find_local_services([ServerAddress(name, "http://127.0.0.1:1/v1") for name in SERVERS]) == ()

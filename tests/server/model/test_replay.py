@@ -12,10 +12,10 @@ from hypothesis.strategies import builds, characters, integers, lists, none, sam
 
 from rolecall_server.errors import FileRefused, ReplayMiss, ReplyCut
 from rolecall_server.model import NO_WISHES, ChatMessage, Recorder, ReplayModel, Reply, Wishes
+from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
 from rolecall_server.model.endpoint import Endpoint
-from rolecall_server.model.openai_chat import OpenAIChat
-from rolecall_server.model.recording import ABOUT_THE_MACHINE, Exchange, read_recording, write_sealed
-from rolecall_server.model.replay import find_reply
+from rolecall_server.model.recordings.recording import ABOUT_THE_MACHINE, Exchange, read_recording, write_sealed
+from rolecall_server.model.recordings.replay import find_reply
 from support.chat_server import ChatServer, ends_without_finish, says
 
 SYSTEM = ChatMessage("system", "You are the QA Engineer.")

@@ -9,14 +9,16 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import dictionaries, floats, integers, lists, none, recursive, text
+from inline_snapshot import external_file
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, model_validator
 
-from rolecall_server.errors import ReplyMisshapen
+from rolecall_server import text_work
+from rolecall_server.errors import ReplyMisshapen, TextTooHard
 from rolecall_server.model import NO_WISHES, ChatMessage, JsonShape, Parameters, Reply, Wishes, ask_for
+from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
 from rolecall_server.model.endpoint import Endpoint
-from rolecall_server.model.json_text import find_json
-from rolecall_server.model.openai_chat import OpenAIChat
-from rolecall_server.model.schema import schema_at, shape_of
+from rolecall_server.model.replies.schema import schema_at, shape_of
+from rolecall_server.model.replies.structured import find_json
 from support.chat_server import ChatServer, Speech, fails
 from support.scripted_model import ScriptedModel
 
@@ -75,6 +77,16 @@ async def test_prose_without_an_object_is_followed_by_a_call_for_the_object_alon
     answer = await ask_for(model, QUESTION, Requirements)
     assert (answer.value.goal, answer.prose) == ("g", "It should be small.")
     assert model.shapes == [None, shape_of(Requirements)]
+
+
+async def test_all_that_a_model_is_told_of_the_shape_it_shall_answer_in() -> None:
+    model = ScriptedModel(["I think.", json.dumps([]), json.dumps({**GOOD, "stories": [{"title": "t"}]}), '{"x": 1}'])
+    with pytest.raises(ReplyMisshapen):
+        await ask_for(model, QUESTION, Requirements)
+    alone = ScriptedModel([json.dumps(GOOD)])
+    await ask_for(alone, QUESTION, Requirements, prose_first=False)
+    said = [message.text for message in (*model.asked[-1], *alone.asked[-1]) if message.role == "user"]
+    assert "\n\n=====\n\n".join(said) + "\n" == external_file("prompts/structured.txt")
 
 
 async def test_without_prose_the_object_is_asked_for_at_once() -> None:
@@ -193,6 +205,50 @@ def test_a_shape_is_strict_as_endpoints_want_it() -> None:
     assert schema["required"] == ["goal", "stories", "priority", "owner"]
     assert schema["additionalProperties"] is False
     assert "default" not in json.dumps(schema)
+
+
+# Replies made to keep us busy
+
+
+class Price(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    euros: int
+
+
+class Name(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    name: str
+
+
+class Choice(BaseModel):
+    chosen: Price | Name
+
+
+async def test_an_object_with_more_faults_than_anybody_tells_is_asked_for_again_as_a_whole() -> None:
+    model = Spy([fenced({**GOOD, "stories": [1] * 20_000}), json.dumps(GOOD)])
+    answer = await ask_for(model, QUESTION, Requirements)
+    assert answer.repairs == ("the object: 20,000 places in it are wrong.",)
+    assert model.shapes[-1] == shape_of(Requirements)
+    assert len(model.last_words[-1]) < 500
+
+
+async def test_a_field_that_no_branch_has_and_that_is_named_as_one_is_told_as_wrong() -> None:
+    model = Spy([fenced({"chosen": {"Price": {}, "Name": {}}}), json.dumps({"chosen": {"euros": 3}})])
+    answer = await ask_for(model, QUESTION, Choice)
+    assert answer.value == Choice(chosen=Price(euros=3))
+
+
+async def test_values_that_lie_too_deep_are_asked_for_again_as_a_whole() -> None:
+    deep = "[" * 900 + "]" * 900
+    model = Spy([f'{{"goal": {deep}}}', json.dumps(GOOD)])
+    assert (await ask_for(model, QUESTION, Requirements)).value.goal == "g"
+
+
+@pytest.mark.parametrize("reply", [fenced(GOOD), fenced({**GOOD, "mood": "good"}), "{"])
+async def test_reading_an_object_looks_at_the_clock(reply: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_work, "MOST_SECONDS", -1.0)
+    with pytest.raises(TextTooHard, match="Reading the reply took more than"):
+        await ask_for(Spy([reply]), QUESTION, Requirements)
 
 
 # At an endpoint

@@ -23,9 +23,9 @@ from rolecall_server.model import (
     ask_for,
     use_tools,
 )
+from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
 from rolecall_server.model.endpoint import Endpoint
-from rolecall_server.model.openai_chat import OpenAIChat
-from rolecall_server.model.plain_tools import in_words, read_calls
+from rolecall_server.model.replies.plain_tools import in_words, read_calls
 from support.chat_server import ChatServer, Speech, calls_tools, fails
 from support.scripted_model import ScriptedModel
 
@@ -92,6 +92,12 @@ async def test_the_model_gets_what_it_asks_for_and_then_answers() -> None:
 async def test_a_tool_that_fails_tells_the_model_why(asked: object, told: str) -> None:
     (said,) = await results(asking(asked), "Never mind.", limits=ToolLimits(tool_timeout_s=0.2))
     assert told in said
+
+
+async def test_a_model_is_not_told_to_do_what_only_a_developer_can() -> None:
+    (said,) = await results(asking({"path": "secret"}), "Never mind.")
+    assert "secret is ignored." in said
+    assert "Take it out" not in said
 
 
 async def test_a_tool_that_does_not_exist_is_answered_with_those_that_do() -> None:

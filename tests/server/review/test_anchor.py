@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from rolecall_server.errors import HunkStale
 from rolecall_server.review.acceptance import apply_edits, inverse_edit, plan_edit
-from rolecall_server.review.anchor import Anchor, Stale, locate, text_with
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import FileChange
+from rolecall_server.review.proposals.anchor import Anchor, Stale, locate, text_with
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import FileChange
 from rolecall_server.workspace import TextFile
 
 BASE = """\

@@ -27,10 +27,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
-from rolecall_server.review.shelf import Reviewed, load_proposal, save_proposal
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal, save_proposal
 from rolecall_server.store import Store
 from rolecall_server.workspace import TextFile, sha256
 from support.local_server import HastyLoop, LocalServer
@@ -244,7 +244,7 @@ class AnySession(RuleBasedStateMachine):
         save_proposal(self.store, proposal)
         self._trace(proposal)
         folder = self.server.session.folders[self.root]
-        from rolecall_server.lsp.hunks import reload_proposal, show_hunks
+        from rolecall_server.lsp.proposals.hunks import reload_proposal, show_hunks
 
         reload_proposal(self.server.server, folder, proposal_id)
         show_hunks(self.server.server, folder)

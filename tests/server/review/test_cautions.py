@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from rolecall_server.review.cautions import caution_mark, cautions
-from rolecall_server.review.proposal import FileChange, Hunk, HunkKind
+from rolecall_server.review.guards.cautions import caution_mark, cautions
+from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind
 
 
 def change_of(path: str, *new_lines: str, base: str | None = None, renamed_to: str = "") -> tuple[FileChange, Hunk]:

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.review.changes import changes_of
-from rolecall_server.review.proposal import FileChange, HunkKind
-from rolecall_server.review.rendering import describe_hunk, file_header, hunk_diff, hunk_header
+from rolecall_server.review.proposals.changes import changes_of
+from rolecall_server.review.proposals.proposal import FileChange, HunkKind
+from rolecall_server.review.proposals.rendering import describe_hunk, file_header, hunk_diff, hunk_header
 from rolecall_server.workspace import Workspace
 
 

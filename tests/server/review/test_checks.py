@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from rolecall_server.review.checks import check_changes
-from rolecall_server.review.evidence import Finding
+from rolecall_server.review.checks.graph_checks import check_changes
+from rolecall_server.review.proposals.evidence import GraphFinding
 from support.fixture import parse_fixture
 from support.graph import snapshot_from
 
@@ -65,7 +65,7 @@ def texts() -> dict[str, str]:
     return dict(parse_fixture(SHOP).files)
 
 
-def findings(files: dict[str, str | None], workspace: str = SHOP) -> list[Finding]:
+def findings(files: dict[str, str | None], workspace: str = SHOP) -> list[GraphFinding]:
     return list(check_changes(snapshot_from(workspace), files))
 
 
@@ -78,11 +78,11 @@ def after(path: str, *replacements: tuple[str, str]) -> dict[str, str | None]:
     return {path: text}
 
 
-def told(found: list[Finding]) -> list[str]:
+def told(found: list[GraphFinding]) -> list[str]:
     return [str(finding) for finding in found]
 
 
-def places(finding: Finding) -> list[tuple[str, int, str]]:
+def places(finding: GraphFinding) -> list[tuple[str, int, str]]:
     return [(place.path, place.line + 1, place.text) for place in finding.places]
 
 

@@ -7,9 +7,9 @@ from textwrap import dedent
 import pytest
 
 from rolecall_analysis import Snapshot
-from rolecall_server.review.dependents import link_hunks
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import FileChange, Hunk, HunkKind
+from rolecall_server.review.checks.hunk_needs import link_hunks
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind
 from rolecall_server.workspace import TextFile
 
 Texts = dict[str, str]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.review.difference import changed_ranges, matching_runs
+from rolecall_server.review.proposals.difference import changed_ranges, matching_runs
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "d", "", "}"]), max_size=20)
 

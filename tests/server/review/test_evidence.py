@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from pydantic import TypeAdapter
 
-from rolecall_server.review.evidence import Evidence, Finding, Place, Tally, summarise
-from rolecall_server.review.rendering import render_evidence
+from rolecall_server.review.proposals.evidence import Evidence, GraphFinding, SourceLine, Tally, summarise
+from rolecall_server.review.proposals.rendering import render_evidence
 
-GONE = Finding(
+GONE = GraphFinding(
     "missing symbol",
     "price.py",
     5,
     "'total' is gone, and still used in one place.",
-    (Place("shop.py", 1, "from price import total"),),
+    (SourceLine("shop.py", 1, "from price import total"),),
 )
-PERHAPS = Finding("name without meaning", "shop.py", 8, "Nothing gives self an attribute 'prise'.", certain=False)
+PERHAPS = GraphFinding("name without meaning", "shop.py", 8, "Nothing gives self an attribute 'prise'.", certain=False)
 EVIDENCE = Evidence(ran=True, after=Tally(3, 0), findings=(GONE, PERHAPS), model="a script")
 
 

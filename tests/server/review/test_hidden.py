@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.review.hidden import hidden_characters, is_code
+from rolecall_server.review.guards.hidden_characters import hidden_characters, is_code
 
 UNSEEN = (
     *"\u200b\u2060\u2061\u2064\ufeff\u00ad\u034f\u115f\u3164\uffa0\u2800\u180e\ufff9",

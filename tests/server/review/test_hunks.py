@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from rolecall_analysis import Snapshot
 from rolecall_server.review.acceptance import plan_edit
-from rolecall_server.review.anchor import text_with
-from rolecall_server.review.dependents import link_hunks
-from rolecall_server.review.hunks import file_change, line_ending, number_hunks
-from rolecall_server.review.proposal import FileChange
-from rolecall_server.review.rendering import describe_hunk, hunk_diff
+from rolecall_server.review.checks.hunk_needs import link_hunks
+from rolecall_server.review.proposals.anchor import text_with
+from rolecall_server.review.proposals.hunks import file_change, line_ending, number_hunks
+from rolecall_server.review.proposals.proposal import FileChange
+from rolecall_server.review.proposals.rendering import describe_hunk, hunk_diff
 from rolecall_server.workspace import TextFile, split_lines
 
 PRICE = """\
@@ -53,6 +53,15 @@ def test_each_added_function_is_a_hunk_of_its_own() -> None:
     assert "".join(found.hunks[1].new_lines).startswith("\n\n# rounded up\ndef ceil")
 
 
+def test_the_tests_that_a_class_gets_are_one_hunk_and_so_is_a_class_of_new_ones() -> None:
+    base = "class TestOld:\n    def test_old(self):\n        assert 1\n\n\ndef test_b():\n    assert 2\n"
+    more = "\n    def test_more(self):\n        assert 3\n\n    def test_most(self):\n        assert 4\n"
+    new = "\n\nclass TestNew:\n    def test_x(self):\n        assert 5\n\n    def test_y(self):\n        assert 6\n"
+    found = linked(base, base.replace("assert 1\n", f"assert 1\n{more}") + new, "tests/test_a.py")
+    in_old, in_new = ("".join(hunk.new_lines) for hunk in found.hunks)
+    assert (in_old.strip(), in_new) == (more.strip(), new)
+
+
 def test_a_change_inside_a_method_is_named_after_it() -> None:
     base = "class Cart:\n    def total(self):\n        return 1\n\n    def clear(self):\n        pass\n"
     found = linked(base, base.replace("return 1", "return 2"))
@@ -89,6 +98,14 @@ def test_changes_of_two_functions_are_two_hunks_however_near() -> None:
     base = "def a():\n    return 1\n\n\ndef b():\n    return 2\n"
     assert len(linked(base, base.replace("return 1", "return 3").replace("return 2", "return 4")).hunks) == 2
     assert len(linked(base, base.replace("return 1", "return 3") + "\n\ndef c():\n    return 5\n").hunks) == 2
+
+
+def test_a_hunk_says_whether_it_adds_a_function_or_lines_to_one_that_is_there() -> None:
+    base = "def main():\n    first()\n    last()\n"
+    more = linked(base, base.replace("    last", "    middle()\n    last"))
+    new = linked(base, base + "\n\ndef other():\n    main()\n")
+    assert describe_hunk(more, more.hunks[0]) == "adds 1 line to main in price.py"
+    assert describe_hunk(new, new.hunks[0]) == "adds other to price.py (4 lines)"
 
 
 def test_the_lines_that_stay_within_a_hunk_are_shown_as_such_and_no_edit_touches_them() -> None:

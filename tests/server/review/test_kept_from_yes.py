@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.review.changes import changes_of
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.proposal import Proposal
-from rolecall_server.review.protected import guarded_paths, kept_from_yes
+from rolecall_server.review.guards.guarded_paths import guarded_paths, kept_from_yes
+from rolecall_server.review.proposals.changes import changes_of
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.proposal import Proposal
 from rolecall_server.workspace import Workspace
 from support.proposals import NO_RENAMES
 
@@ -63,6 +63,11 @@ def guarded(workspace: Workspace, files: Mapping[str, str], renames: Mapping[str
     return guarded_paths(workspace, made, {hunk.id for _, hunk in made.hunks()})
 
 
+def other_place(workspace: Workspace) -> Workspace:
+    """Return the workspace where it is moved to: of each repository git is asked once where the user's rules are."""
+    return Workspace(workspace.root.rename(workspace.root.with_name("moved")))
+
+
 APART = {
     "tools/x.py": "an environment",
     "tools/lib/new.py": "an environment",
@@ -81,6 +86,17 @@ def test_what_lies_in_an_environment_a_repository_or_where_git_looks_away_is_gua
     workspace: Workspace, path: str
 ) -> None:
     assert APART[path] in guarded(workspace, {path: "y = 2\n"})[path]
+
+
+def test_what_git_ignores_by_the_users_own_rules_is_guarded(
+    workspace: Workspace, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert guarded(workspace, {"shop/mine.py": "y = 2\n"}) == {}
+    rules = tmp_path_factory.mktemp("config") / "git" / "ignore"
+    rules.parent.mkdir()
+    rules.write_text("mine.py\n")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(rules.parent.parent))
+    assert "git ignores it" in guarded(other_place(workspace), {"shop/mine.py": "y = 2\n"})["shop/mine.py"]
 
 
 def test_the_same_folders_are_ordinary_without_what_marks_them(workspace: Workspace) -> None:

@@ -7,13 +7,14 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.review.landings import UNKNOWN, fingerprint
+from rolecall_server.processes import ProcessId
+from rolecall_server.review.proposals.edit_journal import UNKNOWN, fingerprint
 from rolecall_server.store import LandingRow
 from support.proposals import hunks_standing
 
 
 def step(before: str | None, after: str | None, *brought_in: str, out: tuple[str, ...] = ()) -> LandingRow:
-    return LandingRow(0, "a.py", "p1", brought_in, out, fingerprint(before), fingerprint(after), 1)
+    return LandingRow(0, "a.py", "p1", brought_in, out, fingerprint(before), fingerprint(after), ProcessId(1))
 
 
 CHAIN = [step("zero", "one", "h1"), step("one", "two", "h2"), step("two", "three", out=("h1",))]

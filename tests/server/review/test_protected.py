@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.review.protected import why_protected
+from rolecall_server.review.guards.guarded_paths import why_protected
 from rolecall_server.workspace import Workspace, name_key, why_not_changed
 
 GUARDED = (

@@ -8,12 +8,12 @@ from pathlib import Path
 from textwrap import dedent
 
 from rolecall_analysis import Snapshot
-from rolecall_server.review.dependents import link_hunks
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import HunkState, Proposal
+from rolecall_server.review.checks.hunk_needs import link_hunks
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import Reviewed
 from rolecall_server.review.selection import lacks_of, texts_with
-from rolecall_server.review.shelf import Reviewed
 from rolecall_server.workspace import TextFile
 from support.workspaces import write_workspace
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.errors import FileRefused
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import HunkState, Proposal
-from rolecall_server.review.shelf import (
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import (
     decide,
     edit_hunk,
     load_accepted,
@@ -18,7 +18,7 @@ from rolecall_server.review.shelf import (
     load_undecided,
     save_proposal,
 )
-from rolecall_server.review.trace import Traces
+from rolecall_server.review.proposals.provenance import Traces
 from rolecall_server.store import Store
 from rolecall_server.workspace import TextFile
 from support.stores import open_store

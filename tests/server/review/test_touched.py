@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.rendering import describe_place
-from rolecall_server.review.touched import MAX_FILES, Touched, touched_by, with_touched
+from rolecall_server.review.checks.touched import MAX_FILES, Touched, touched_by, with_touched
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.rendering import describe_place
 from rolecall_server.workspace import TextFile
 from support.fixture import parse_fixture
 from support.graph import snapshot_from

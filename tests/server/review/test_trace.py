@@ -10,12 +10,12 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from rolecall_server.review.anchor import lines_from, text_with
-from rolecall_server.review.evidence import Evidence, Tally
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import FileChange, HunkState, Proposal
-from rolecall_server.review.shelf import decide, edit_hunk, load_proposal, save_proposal
-from rolecall_server.review.trace import Traces, describe_trace, summarise_trace, trace_lines, traces_of
+from rolecall_server.review.proposals.anchor import lines_from, text_with
+from rolecall_server.review.proposals.evidence import Evidence, Tally
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import FileChange, HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import decide, edit_hunk, load_proposal, save_proposal
+from rolecall_server.review.proposals.provenance import Traces, describe_trace, summarise_trace, trace_lines, traces_of
 from rolecall_server.store import Store
 from rolecall_server.workspace import TextFile, split_lines
 from support.stores import open_store
@@ -37,7 +37,7 @@ def change_to(proposed: str, base: str = BASE, path: str = "price.py") -> FileCh
 
 def propose(store: Store, root: Path, *changes: FileChange, brief: str = "Add a tax") -> Proposal:
     run_id = store.add_run(root, "engineer", "price.py", brief)
-    evidence = Evidence(ran=True, after=Tally(12, 0), model="a model")
+    evidence = Evidence(ran=True, after=Tally(12, 0), model="a model", confinement="bubblewrap")
     proposal = Proposal(store.reserve_proposal(run_id), run_id, "Engineer", "A tax", "", "price.py", changes, evidence)
     save_proposal(store, proposal)
     return proposal
@@ -108,7 +108,7 @@ def test_a_trace_says_who_when_for_what_and_how_it_was_checked(store: Store, tmp
     assert "Serves R3, T2." in text
     assert "Asked for: Add a tax of a fifth" in text
     assert "Written by the Engineer (a model), then edited by the developer." in text
-    assert "Checked: 12 passed, 0 failed" in text
+    assert "Checked: 12 passed, 0 failed.\nResults as the tests report.\n" in text
     assert "as p1/h1 of run r1." in text
     assert summarise_trace(trace) == "Rolecall p1: Engineer, 12 passed, 0 failed"
     assert trace_lines([plain], BASE + "TAX = 0.2\n") == {2: plain}

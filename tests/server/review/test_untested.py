@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.review.changes import changes_of
-from rolecall_server.review.evidence import Evidence, Failure, Tally
-from rolecall_server.review.proposal import Proposal
-from rolecall_server.review.rendering import render_evidence
-from rolecall_server.review.untested import untested_paths
+from rolecall_server.review.checks.untested import untested_paths
+from rolecall_server.review.proposals.changes import changes_of
+from rolecall_server.review.proposals.evidence import Evidence, Failure, Tally
+from rolecall_server.review.proposals.proposal import Proposal
+from rolecall_server.review.proposals.rendering import render_evidence
 from rolecall_server.workspace import Workspace
 
 NOTHING = Evidence(ran=False, reason="pytest could not start: no module named x.")

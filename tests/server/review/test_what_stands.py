@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from rolecall_server.processes import ProcessId
 from rolecall_server.review.acceptance import plan_edit
-from rolecall_server.review.anchor import standing, turned_to
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.landings import fingerprint
-from rolecall_server.review.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
-from rolecall_server.review.shelf import decide, load_proposal, save_proposal, take_over
+from rolecall_server.review.proposals.anchor import standing, turned_to
+from rolecall_server.review.proposals.edit_journal import fingerprint, take_over
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import decide, load_proposal, save_proposal
+from rolecall_server.review.proposals.rendering import render_proposal
 from rolecall_server.store import LandingRow, Store
 from rolecall_server.store.landings import add_landings
 from rolecall_server.workspace import BOM, TextFile, sha256
@@ -21,7 +23,7 @@ from support.stores import open_store
 
 BASE = "".join(f"line {n}\n" for n in range(20))
 PROPOSED = BASE.replace("line 3\n", "proposed\n").replace("line 12\n", "line 12\nadded\n")
-NO_PROCESS = 4_194_305
+NO_PROCESS = ProcessId(4_194_305)
 """No system gives a process that number."""
 
 
@@ -87,7 +89,7 @@ def test_a_decision_that_was_never_saved_is_taken_back_though_the_file_is_none_o
     step = LandingRow(0, "a.txt", proposal_id, ("h1",), (), fingerprint(before), fingerprint(after), NO_PROCESS)
     add_landings(store, tmp_path, [step])
     decide(store, load_proposal(store, proposal_id), {"h1": HunkState.ACCEPTED})
-    chains = take_over(store, tmp_path, lambda path: BASE)
+    chains = take_over(store, tmp_path, lambda path: BASE).chains
     assert load_proposal(store, proposal_id).states["h1"] is HunkState.PENDING
     assert chains["a.txt"][0].brought_in == ("h1",), "an editor may still have kept the text"
 
@@ -101,7 +103,7 @@ def test_what_was_asked_before_a_crash_is_remembered_until_some_text_shows_what_
     before, after = "typed\n" + BASE, "typed\n" + BASE.replace("line 3\n", "proposed\n")
     step = LandingRow(0, "a.txt", proposal_id, ("h1",), (), fingerprint(before), fingerprint(after), NO_PROCESS)
     add_landings(store, tmp_path, [step])
-    chain = take_over(store, tmp_path, lambda path: BASE)["a.txt"]
+    chain = take_over(store, tmp_path, lambda path: BASE).chains["a.txt"]
     assert load_proposal(store, proposal_id).states["h1"] is HunkState.PENDING
     assert hunks_standing(chain, BASE) == set()
     assert hunks_standing(chain, after) == {"h1"}, "an editor may still hold it"
@@ -124,7 +126,7 @@ def test_an_edit_that_never_reached_a_text_in_which_somebody_typed_since_does_no
         ],
     )
     typed = "typed\n" + BASE
-    chain = take_over(store, tmp_path, lambda path: typed)["a.txt"]
+    chain = take_over(store, tmp_path, lambda path: typed).chains["a.txt"]
     assert load_proposal(store, proposal_id).accepted == set()
     assert hunks_standing(chain, typed) == set()
     assert hunks_standing(chain, both) == {"h1", "h2"}, "an editor may still hold it"
@@ -139,8 +141,41 @@ def test_a_new_file_that_was_never_saved_is_known_again_after_the_second_crash_a
     step = LandingRow(0, "new.txt", proposal_id, ("h1",), (), fingerprint(None), fingerprint("a\nb\n"), NO_PROCESS)
     add_landings(store, tmp_path, [step])
     for _ in range(3):
-        chain = take_over(store, tmp_path, lambda path: "")["new.txt"]
+        chain = take_over(store, tmp_path, lambda path: "").chains["new.txt"]
         assert load_proposal(store, proposal_id).states["h1"] is HunkState.PENDING
         assert hunks_standing(chain, "a\nb\n") == {"h1"}, "the editor may still hold it"
         with store.connection as connection:
-            connection.execute("UPDATE landing SET process_id = ?", (NO_PROCESS,))
+            connection.execute("UPDATE landing SET process_id = ?", (NO_PROCESS.number,))
+
+
+def test_what_an_editor_that_died_left_is_told_once_and_stays_with_the_hunk(store: Store, tmp_path: Path) -> None:
+    changes = number_hunks([file_change(path, TextFile(path, BASE), PROPOSED) for path in ("a.txt", "b.txt")])
+    proposal_id = store.reserve_proposal(store.add_run(tmp_path, "engineer", "", ""))
+    save_proposal(store, Proposal(proposal_id, "r1", "Engineer", "t", "", "", tuple(changes), Evidence(ran=False)))
+    prints = fingerprint(BASE), fingerprint(PROPOSED)
+    ids = {"a.txt": ("h1", "h2"), "b.txt": ("h3", "h4")}
+    add_landings(store, tmp_path, [LandingRow(0, p, proposal_id, h, (), *prints, NO_PROCESS) for p, h in ids.items()])
+    read = {"a.txt": PROPOSED, "b.txt": BASE}.get
+    (told,) = take_over(store, tmp_path, read).told
+    assert "On the disk a.txt has h1, h2; b.txt does not have h3, h4." in told
+    now = load_proposal(store, proposal_id)
+    assert now.accepted == {"h1", "h2"}
+    assert "ended before its text was in the file" in now.reasons["h3"]
+    assert "[pending: It was accepted, but" in render_proposal(now)
+    with store.connection as connection:
+        connection.execute("UPDATE landing SET process_id = ?", (NO_PROCESS.number,))
+    assert take_over(store, tmp_path, read).told == ()
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+def test_nothing_is_told_where_the_file_is_as_was_stored(store: Store, tmp_path: Path, accepted: bool) -> None:
+    proposal_id = save(store, tmp_path, proposal())
+    brought_in, taken_out = (("h1", "h2"), ()) if accepted else ((), ("h1", "h2"))
+    texts = [BASE, PROPOSED] if accepted else [PROPOSED, BASE]
+    step = LandingRow(
+        0, "a.txt", proposal_id, brought_in, taken_out, fingerprint(texts[0]), fingerprint(texts[1]), NO_PROCESS
+    )
+    add_landings(store, tmp_path, [step])
+    if accepted:
+        decide(store, load_proposal(store, proposal_id), dict.fromkeys(("h1", "h2"), HunkState.ACCEPTED))
+    assert take_over(store, tmp_path, lambda path: texts[1]).told == ()

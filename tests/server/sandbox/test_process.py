@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.sandbox.process import RUN_MARKER, CappedOutput, ProcessEnd, run_process
+from rolecall_server.sandbox.walls.process import RUN_MARKER, CappedOutput, ProcessEnd, run_process
 from support.patience import PATIENCE_S
 
 NAP = """
@@ -201,7 +201,7 @@ async def test_when_the_server_is_killed_its_runs_end(tmp_path: Path) -> None:
     program.write_text(script("daemon(is_marked=False); nap()"))
     server = f"""
 import asyncio, pathlib, sys
-from rolecall_server.sandbox.process import run_process
+from rolecall_server.sandbox.walls.process import run_process
 asyncio.run(run_process([sys.executable, {str(program)!r}], cwd=pathlib.Path({str(tmp_path)!r}),
                         environment={{"PIDS": {str(pids)!r}}}, timeout_s=600))
 """

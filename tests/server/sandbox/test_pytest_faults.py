@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.sandbox import Confinement, Interpreter, Suite, TestRun
-from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
+from rolecall_server.sandbox.walls.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.workspace import Workspace
 from support.patience import PATIENCE_S
 

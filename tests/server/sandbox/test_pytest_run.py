@@ -15,8 +15,8 @@ import psutil
 import pytest
 
 from rolecall_server.sandbox import Interpreter, Shadow, TestRun, run_tests, shadow_workspace
-from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
-from rolecall_server.sandbox.confinement import Command, Confinement, Room, Unconfined
+from rolecall_server.sandbox.walls.bubblewrap import Bubblewrap, usual_limits
+from rolecall_server.sandbox.walls.confinement import Command, ConfinedPaths, Confinement, Unconfined
 from rolecall_server.workspace import Workspace
 from support.patience import PATIENCE_S
 
@@ -97,7 +97,7 @@ async def test_every_outcome_is_told_with_its_reason(workspace_of: WorkspaceOf, 
         "test_parameters[2]": ("failed", "AssertionError: assert 2 == 1"),
         "TestCase::test_method": ("failed", "AssertionError: Lists differ: [1] != [2]"),
     }
-    failing = run.outcome_of("test_all.py::test_parameters[2]")
+    failing = {one.test_id: one for one in run.outcomes}.get("test_all.py::test_parameters[2]")
     assert failing is not None
     assert "test_all.py:" in failing.detail
     assert "E   assert 2 == 1" in failing.detail
@@ -654,7 +654,7 @@ async def test_results_name_no_path_of_this_machine_and_are_the_same_twice(
     assert messages["test_home"] == "OSError: ~"
     assert messages["test_address"] == "ValueError: <object object at 0x...>"
     assert messages["test_neighbour"] == f"OSError: {root}-old/x ../../x"
-    library = first.outcome_of("test_a.py::test_library")
+    library = {one.test_id: one for one in first.outcomes}.get("test_a.py::test_library")
     assert library is not None
     assert "\n<python>/json/decoder.py:" in library.detail
     for text in (*(text for texts in said for text in texts), first.output):
@@ -754,10 +754,10 @@ async def test_eight_runs_at_once_do_not_disturb_each_other(
 
 
 async def test_the_confinement_decides_what_is_started(workspace_of: WorkspaceOf, python: Interpreter) -> None:
-    seen: list[tuple[Command, Room]] = []
+    seen: list[tuple[Command, ConfinedPaths]] = []
 
     class Watching(Unconfined):
-        def confine(self, command: Command, room: Room) -> Command:
+        def confine(self, command: Command, room: ConfinedPaths) -> Command:
             seen.append((command, room))
             environment: Mapping[str, str] = {**command.environment, "CONFINED": "yes"}
             return Command(("/usr/bin/env", *command.arguments), environment)

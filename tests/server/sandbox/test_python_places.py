@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from rolecall_server.sandbox import Capabilities, Confinement, Interpreter, Shadow, TestRun, probe, shadow_workspace
-from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
-from rolecall_server.sandbox.python_places import PythonPlaces, places_of
+from rolecall_server.sandbox.python.places import PythonPlaces, places_of
+from rolecall_server.sandbox.walls.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.workspace import Workspace
 
 LEAK = """

@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.sandbox import Confinement, NotRun, Shadow, TestRun, Unconfined, run_targets, shadow_workspace
-from rolecall_server.sandbox.bubblewrap import Bubblewrap, usual_limits
-from rolecall_server.sandbox.copied import CopiedShadow
 from rolecall_server.sandbox.runners.cargo import CargoTests
 from rolecall_server.sandbox.runners.choice import choose_runner, is_test_file
 from rolecall_server.sandbox.runners.go import GoTests
 from rolecall_server.sandbox.runners.jest import JEST, VITEST
-from rolecall_server.sandbox.runners.port import Package, Runner, Told
+from rolecall_server.sandbox.runners.port import Runner, RunnerPackage, Told
 from rolecall_server.sandbox.runners.run import joined, told_by
+from rolecall_server.sandbox.shadow.copied import CopiedShadow
+from rolecall_server.sandbox.walls.bubblewrap import Bubblewrap, usual_limits
 from rolecall_server.workspace import Workspace
 from support.patience import PATIENCE_S
 
@@ -101,7 +101,7 @@ async def test_a_proposal_is_what_is_tested_and_the_workspace_stays_as_it_is(
     workspace = workspace_of(SHOP)
     broken = "export function discount(total) { return 0 }\n"
     run = await run_in(workspace, confinement, ["test/price.test.js"], {"price.js": broken})
-    small = run.outcome_of("test/price.test.js::small")
+    small = {one.test_id: one for one in run.outcomes}.get("test/price.test.js::small")
     assert small is not None
     assert small.outcome == "failed"
     assert "0.9" in (root / "price.js").read_text()
@@ -244,7 +244,7 @@ def read(runner: Runner, name: str, manifest: str = "", tmp_path: Path | None = 
     if manifest:
         (place / "go.mod").write_text(manifest)
     walls = Bubblewrap(Path("/usr/bin/bwrap"), overlays=False, limits=usual_limits())
-    return runner.read(Package(CopiedShadow(place, Path("/shop"), place, walls), ""), report, output)
+    return runner.read(RunnerPackage(CopiedShadow(place, Path("/shop"), place, walls), ""), report, output)
 
 
 def test_jest_is_read() -> None:
@@ -332,7 +332,7 @@ def test_a_crate_that_nobody_downloaded_is_what_is_missing() -> None:
 @pytest.mark.parametrize("report", ["", "{", "[]", "null\n", '{"testResults": 1}', '{"Action": "fail"}\n\x00'])
 def test_a_garbled_report_says_nothing_and_breaks_nothing(runner: Runner, report: str, tmp_path: Path) -> None:
     shadow = CopiedShadow(tmp_path, Path("/shop"), tmp_path, Unconfined())
-    told = told_by(runner, Package(shadow, ""), report, "")
+    told = told_by(runner, RunnerPackage(shadow, ""), report, "")
     assert (told.outcomes, told.is_complete) == ((), False)
 
 

@@ -19,9 +19,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_server.errors import FileRefused
+from rolecall_server.processes import ProcessId
 from rolecall_server.sandbox import NotRun, Shadow, Unconfined, remove_abandoned_folders, shadow_workspace
-from rolecall_server.sandbox.copied import CopiedShadow
-from rolecall_server.sandbox.copying import CopyLimits
+from rolecall_server.sandbox.shadow.copied import CopiedShadow
+from rolecall_server.sandbox.shadow.copying import CopyLimits
+from rolecall_server.sandbox.shadow.trees import temporary_prefix
 from rolecall_server.workspace import Workspace
 
 WorkspaceOf = Callable[..., Workspace]
@@ -366,11 +368,9 @@ def test_read_only_folders_are_copied_written_and_removed_by_an_ordinary_user(tm
 def test_copies_of_processes_that_were_killed_are_removed_and_those_of_living_ones_stay(tmp_path: Path) -> None:
     ended = subprocess.Popen([sys.executable, "-c", "pass"])
     ended.wait()
-    made_before = tmp_path / "left" / f"rolecall-{os.getpid()}-of-another"  # who had our number before us
-    made_before.mkdir(parents=True)
-    os.utime(made_before, (0, 0))
-    kept = [f"rolecall-{os.getpid()}-abc", "rolecall-notes-1", "rolecall-", "other-1-abc"]
-    for name in (f"rolecall-{ended.pid}-abc", *kept):
+    before_us = f"rolecall-{ProcessId(os.getpid(), 1)}-abc"  # who had our number
+    kept = [f"{temporary_prefix()}abc", f"rolecall-{os.getpid()}-abc", "rolecall-notes-1", "rolecall-", "other-1-abc"]
+    for name in (f"rolecall-{ended.pid}-1-abc", before_us, *kept):
         (tmp_path / "left" / name / "copy").mkdir(parents=True)
     assert remove_abandoned_folders(tmp_path / "left") == 2
     assert sorted(path.name for path in (tmp_path / "left").iterdir()) == sorted(kept)

@@ -232,3 +232,17 @@ async def test_first_tests_are_run_by_name_where_the_suite_cannot_begin(
     run = await run_in_shadow(workspace, suite=Suite(("test_a.py",), rest_s=PATIENCE_S))
     assert (run.status, names(run)) == ("ran", ["test_a.py::test_a"])
     assert "The rest of the suite: " in run.reason
+
+
+async def test_a_suite_whose_time_was_over_before_anything_ran_is_not_begun_once_more(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
+) -> None:
+    workspace = workspace_of("""
+        #- tests/test_a.py
+        def test_one(): pass
+
+        while True: pass
+    """)
+    run = await run_in_shadow(workspace, suite=Suite(("tests/test_a.py",), rest_s=2), timeout_s=2)
+    assert (run.status, run.outcomes) == ("timed out", ())
+    assert "The rest of the suite" not in run.reason, "which is said where its first files were run by name"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rolecall_server.sandbox.system_calls import MACHINES, calls_to_try, filter_for
+from rolecall_server.sandbox.walls.system_calls import MACHINES, calls_to_try, filter_for
 
 ALLOWED, KILLED, FAILED = 0x7FFF0000, 0x80000000, 0x00050000
 OF_X32 = 0x40000000

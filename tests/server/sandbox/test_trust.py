@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.sandbox import Interpreter, NotRun, find_interpreter
-from rolecall_server.sandbox.trust import Unconfirmed, confirmed, to_confirm, trust_nothing
+from rolecall_server.sandbox.python.trust import Unconfirmed, confirmed, to_confirm, trust_nothing
 from rolecall_server.store import Store
 from support.stores import open_store
 

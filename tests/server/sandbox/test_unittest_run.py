@@ -79,7 +79,7 @@ async def test_each_test_ends_as_pytest_would_say_it(
     }
     assert {one.test_id: one.outcome for one in theirs.outcomes} == {one.test_id: one.outcome for one in ours.outcomes}
     assert ours.coverage["price.py"].executed_lines == theirs.coverage["price.py"].executed_lines
-    large = ours.outcome_of("tests/test_price.py::Prices::test_large")
+    large = {one.test_id: one for one in ours.outcomes}.get("tests/test_price.py::Prices::test_large")
     assert large is not None
     assert large.message == "AssertionError: 180.0 != 100 : a fifth too much"
     assert 'File "tests/test_price.py", line 9' in large.detail
@@ -103,7 +103,7 @@ async def test_a_file_that_cannot_be_imported_is_an_error_of_that_file(
 ) -> None:
     text = PRICES + "#- test_broken.py\nimport unittest, nowhere\n"
     run = await run_in_shadow(workspace_of(text), ["test_broken.py", "tests/test_price.py"], interpreter=bare)
-    broken = run.outcome_of("test_broken.py")
+    broken = {one.test_id: one for one in run.outcomes}.get("test_broken.py")
     assert broken is not None
     assert (broken.outcome, broken.message) == ("error", "ModuleNotFoundError: No module named 'nowhere'")
     assert len(run.outcomes) == 8
@@ -176,7 +176,8 @@ async def test_each_order_is_another_and_keeps_classes_together(
         assert isinstance(shadow, Shadow)
         repetition = await run_repeatedly(shadow, bare, ["test_order.py"], timeout_s=PATIENCE_S)
     orders = [[outcome.test_id for outcome in run.outcomes] for run in repetition.runs]
-    assert len(repetition.always_passed) == 12
+    assert {outcome.outcome for run in repetition.runs for outcome in run.outcomes} == {"passed"}
+    assert len(repetition.stable) == 12
     assert len({tuple(order) for order in orders}) == 3
     for order in orders:
         of_class = [test.split("::")[1] for test in order]

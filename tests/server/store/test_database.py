@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import signal
 import sqlite3
@@ -15,6 +14,7 @@ import pytest
 import rolecall_analysis
 import rolecall_server
 from rolecall_server.errors import FileRefused, NotFound, StoreDamaged, StoreUnavailable
+from rolecall_server.processes import this_process
 from rolecall_server.store import Caps, RunRow, Store
 from support.stores import open_store
 
@@ -93,7 +93,7 @@ def test_what_one_process_stores_another_reads_at_once(path: Path, store: Store)
     other = open_store(path)
     run = store.add_run(ROOT, "engineer", "a.py", "brief")
     known = other.run(run)
-    assert known == RunRow(run, "engineer", "a.py", "brief", "running", "", known.started_at_s, known.process_id)
+    assert known == RunRow(run, "engineer", "a.py", "brief", "running", "", known.started_at_s, known.process)
 
 
 @pytest.mark.parametrize("content", [b"not a database", b"SQLite format 3\0" + b"\xff" * 5000], ids=["text", "header"])
@@ -157,6 +157,33 @@ def test_a_newer_schema_is_refused_and_left_alone(path: Path, store: Store) -> N
     assert not list(path.parent.glob("*damaged*"))
 
 
+@pytest.mark.parametrize("table", ["songs (title TEXT)", "run (distance REAL)"])
+def test_another_programs_database_is_refused_and_left_alone(path: Path, table: str) -> None:
+    path.parent.mkdir()
+    with sqlite3.connect(path) as other:
+        other.execute(f"CREATE TABLE {table}")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreUnavailable, match="no database of Rolecall's"):
+        open_store(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("harm", ["DROP TABLE decision", "DROP TABLE suite", "ALTER TABLE act DROP COLUMN kind"])
+def test_a_database_of_which_something_is_gone_is_set_aside_and_not_filled_up(
+    path: Path, store: Store, harm: str
+) -> None:
+    store.add_run(ROOT, "engineer", "", "kept")
+    store.connection.execute("PRAGMA foreign_keys = OFF")
+    store.connection.execute(harm)
+    store.close()
+    with pytest.raises(StoreDamaged, match="it lacks"):
+        open_store(path)
+    with sqlite3.connect(next(path.parent.glob("*.damaged-*"))) as kept:
+        assert kept.execute("SELECT brief FROM run").fetchall() == [("kept",)]
+    kept.close()
+
+
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(StoreUnavailable, match="cannot be opened"):
@@ -203,7 +230,7 @@ def test_a_run_and_its_calls_are_kept_as_they_went(store: Store) -> None:
     ]
     known = store.run(run)
     assert known == RunRow(
-        run, "qa_engineer", "a.py", "be brief", "failed", "it broke off", known.started_at_s, os.getpid()
+        run, "qa_engineer", "a.py", "be brief", "failed", "it broke off", known.started_at_s, this_process()
     )
 
 
@@ -231,7 +258,9 @@ def test_a_database_of_an_earlier_version_keeps_its_decisions_and_learns_the_new
         "decision": ("act_id", "text"),
         "call": ("model", "kind", "reserved", "prompt_tokens", "role", "opening", "reserved_nanos"),
         "manifest": ("opening",),
-        "run": ("process_id",),
+        "run": ("process_id", "process_start"),
+        "landing": ("process_start",),
+        "begun": ("process_start",),
     }
     for table, columns in later.items():
         for column in columns:
@@ -317,3 +346,11 @@ def test_no_statement_writes_insert_in_capitals() -> None:
     folders = [Path(str(package.__file__)).parent for package in (rolecall_server, rolecall_analysis)]
     files = [file for folder in folders for file in folder.rglob("*.py")]
     assert [file.name for file in files if re.search(r"\bINSERT\b", file.read_text("utf-8"))] == []
+
+
+@pytest.mark.parametrize("named", ["p1", "r01", "R1", "r", "", "r-1", "r1 ", "r\u0661", "r" + "9" * 40])
+def test_a_run_has_one_name_only(store: Store, named: str) -> None:
+    assert store.add_run(ROOT, "engineer", "a.py", "a brief") == "r1"
+    with pytest.raises(NotFound):
+        store.run(named)
+    assert store.run("r1").id == "r1"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rolecall_server.model import estimate_tokens
 from rolecall_server.settings import ModelSettings
-from rolecall_server.team.calibration import Fit, factor_of
+from rolecall_server.team.model_calls.calibration import Fit, factor_of
 from rolecall_server.team.opening import room_tokens
 
 RATIOS = st.lists(st.floats(0.01, 50, allow_nan=False), max_size=80)

@@ -18,8 +18,8 @@ from rolecall_server.lsp.stdio import CoveringFormatter
 from rolecall_server.model import NO_WISHES, ChatMessage, Reply, ToolCall, ToolLimits, ToolSpec, Wishes, use_tools
 from rolecall_server.settings import BudgetSettings
 from rolecall_server.store import Spent
-from rolecall_server.team.calls import AskForMore, StoredCalls, stop_there
-from rolecall_server.team.prices import Prices
+from rolecall_server.team.model_calls.budgeted import AskForMore, StoredCalls, stop_there
+from rolecall_server.team.model_calls.prices import Prices
 from support.scripted_model import ScriptedModel
 from support.secrets import FORMS, PLACES, made, placed, telling_part
 from support.stores import open_store
@@ -125,7 +125,7 @@ async def test_a_call_that_might_pass_the_limit_is_not_made(tmp_path: Path) -> N
     with pytest.raises(BudgetSpent, match="has used 29 tokens in 1 call, and its next call may take 135 more") as spent:
         await calls.complete(QUESTION)
     assert "`rolecall.budget.tokensPerRun`, 163" in spent.value.what
-    assert "`--set budget.tokensPerRun=326`" in spent.value.next_step
+    assert "`rolecall resume r1 --set budget.tokensPerRun=326` goes on." in spent.value.next_step
     assert len(model.asked) == 1
 
 
@@ -270,14 +270,17 @@ async def test_a_refused_call_costs_nothing_and_one_that_broke_off_what_it_sent_
 
 
 async def test_a_call_that_is_cancelled_is_charged_with_what_it_sent(tmp_path: Path) -> None:
+    asked = asyncio.Event()
+
     class Endless(ScriptedModel):
         async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
+            asked.set()
             await asyncio.Event().wait()
             raise AssertionError
 
     calls = calls_with(tmp_path, Endless([]))
     task = asyncio.create_task(calls.complete(QUESTION))
-    await asyncio.sleep(0)
+    await asked.wait()
     assert calls.store.spent(calls.run_id) == Spent(135, 1, 0, under_way=135)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
@@ -287,10 +290,17 @@ async def test_a_call_that_is_cancelled_is_charged_with_what_it_sent(tmp_path: P
 
 async def test_a_call_for_which_no_time_was_left_is_charged_with_nothing(tmp_path: Path) -> None:
     calls = calls_with(tmp_path, ScriptedModel([]), seconds_per_run=1)
-    calls.allowance.since_s = 1.0
+    calls.allowance.since_s -= 1
     with pytest.raises(BudgetSpent, match="secondsPerRun"):
         await calls.complete(QUESTION)
     assert calls.store.spent(calls.run_id) == Spent(0, 1, 0)
+
+
+async def test_a_clock_that_is_set_takes_nothing_of_the_time_of_a_run(tmp_path: Path) -> None:
+    calls = calls_with(tmp_path, ScriptedModel(["It is a."]), seconds_per_run=3_600)
+    with calls.store.connection as connection:
+        connection.execute("UPDATE run SET started_at = started_at - 86400")  # before somebody set it, it said this
+    assert (await calls.complete(QUESTION)).text == "It is a."
 
 
 async def test_the_time_of_a_run_ends_a_call_that_is_under_way(tmp_path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from rolecall_server.model.endpoint import Endpoint
-from rolecall_server.model.local import LocalModel, LocalService
+from rolecall_server.model.selection.local_servers import LocalModel, LocalService
 from rolecall_server.settings import read_settings
-from rolecall_server.team.checkup import Checked, Circumstances, check_everything, check_model, must_fix
+from rolecall_server.team.checkup import Checked, CheckupSubject, check_everything, check_model, must_fix
 from support.chat_server import ChatServer, fails, says
 from support.stores import open_store
 from support.workspaces import environment, write_workspace
@@ -24,10 +24,10 @@ async def nobody() -> tuple[LocalService, ...]:
     return ()
 
 
-def around(root: Path, environ: dict[str, str], **settings: Any) -> Circumstances:
+def around(root: Path, environ: dict[str, str], **settings: Any) -> CheckupSubject:
     found, problems = read_settings(settings, environ)
     assert not problems
-    return Circumstances(root, found, environ, open_store(root.parent / "rolecall.db"), find_local=nobody)
+    return CheckupSubject(root, found, environ, open_store(root.parent / "rolecall.db"), find_local=nobody)
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ async def test_a_context_that_is_too_short_for_what_is_shown_is_told_with_what_w
     async def find() -> tuple[LocalService, ...]:
         return (small,)
 
-    checked = await check_model(Circumstances(root, read_settings({}, {})[0], {}, find_local=find), ask=False)
+    checked = await check_model(CheckupSubject(root, read_settings({}, {})[0], {}, find_local=find), ask=False)
     assert checked.state == "limited"
     assert "nothing is configured, and Ollama runs on this machine. Its context has 4,096 tokens" in checked.what
     assert "rolecall.model.contextTokens to 2,096 or less" in checked.next_step

@@ -11,9 +11,9 @@ from rolecall_server.errors import ConnectionFailed
 from rolecall_server.model import NO_WISHES, ChatMessage, Reply, Wishes
 from rolecall_server.settings import BudgetSettings, Settings
 from rolecall_server.team.consulting import question_in
-from rolecall_server.team.declared import our_roles
-from rolecall_server.team.planning import plan_for
-from rolecall_server.team.pool import body_of
+from rolecall_server.team.messages.board import body_of
+from rolecall_server.team.plan.planning import plan_for
+from rolecall_server.team.roles.declarations import our_roles
 from support.shop_team import BRIEF, DESIGN, REQUIREMENTS, TAX, shop_speeches
 from support.team_model import Says, TeamModel, fenced, who_is_asked
 from support.team_run import TeamRun, team_run

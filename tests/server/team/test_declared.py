@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rolecall_server.errors import FileRefused
-from rolecall_server.team.declared import (
+from rolecall_server.team.roles.declarations import (
     Verb,
     confirm_roles,
     find_roles,
@@ -98,6 +98,8 @@ def test_a_repository_without_roles_brings_none(tmp_path: Path) -> None:
         (WRITES_REVIEWS + 'publishes = ["review"]\nruns = "rm"\n', "x", "duty.0.runs"),
         (WRITES_REVIEWS.replace('"write"', '"shell"') + 'publishes = ["review"]\n', "x", "duty.0.does"),
         ('title = "x"\ngoal = "x"\n', "x", "duty: Field required"),
+        (f"title = {'[' * 10_000}", "x", "nested too deeply"),
+        (f"title = {'9' * 5_000}", "x", "no TOML"),
     ],
 )
 def test_what_is_no_role_is_refused_with_the_reason(tmp_path: Path, profile: str, prompt: str, says: str) -> None:

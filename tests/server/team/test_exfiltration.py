@@ -12,13 +12,14 @@ import pytest
 from rolecall_analysis import Index
 from rolecall_server.context.redaction import Covers
 from rolecall_server.errors import SecretsSought
-from rolecall_server.model import ChatMessage
+from rolecall_server.model import ChatMessage, Chosen
 from rolecall_server.settings import Settings
-from rolecall_server.team.calls import StoredCalls
-from rolecall_server.team.request import RoleName, RunRequest
-from rolecall_server.team.run import Finished, Repository, carry_out, try_selection
+from rolecall_server.team.model_calls.budgeted import StoredCalls
+from rolecall_server.team.request import Repository, RoleName, RunRequest
+from rolecall_server.team.run import try_selection
 from rolecall_server.workspace import Workspace
 from support.edits import block
+from support.role_run import Finished, ask_role
 from support.scripted_model import ScriptedModel
 from support.stores import open_store
 from support.workspaces import FILES, environment, write_workspace
@@ -61,8 +62,7 @@ async def run(folder: Path, model: ScriptedModel) -> tuple[Finished, Repository]
     store = open_store(folder / "rolecall.db")
     repository = Repository(Workspace(root), index.snapshot(), store, settings, environment(folder / "home"))
     request = RunRequest(RoleName.ENGINEER, PATH, "", "Make the total faster.")
-    run_id = store.add_run(root, request.role, request.path, "")
-    return await carry_out(run_id, request, repository, model, lambda *_: None), repository
+    return await ask_role(request, repository, Chosen(model, "the test names it")), repository
 
 
 def decoded(text: str) -> str:

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from rolecall_analysis import Index
-from rolecall_server.context import View
+from rolecall_server.context import PackSource
 from rolecall_server.craft.attempts import work_out
-from rolecall_server.craft.lookups import LookingUp, Sources, tools_for
+from rolecall_server.craft.lookups import LookingUp, LookupSources, tools_for
 from rolecall_server.craft.trial import Bench
 from rolecall_server.errors import NoUsableEdit
 from rolecall_server.model import Reply, ToolCall, estimate_tokens
@@ -72,7 +72,7 @@ async def test_an_order_in_a_file_that_the_model_obeys_has_no_effect(tmp_path: P
     desk = Desk(Workspace(root), index.snapshot(), Settings(), model, Bench(off, off, 1.0), lambda *_: None)
     work, _ = await write_tests(RunRequest(RoleName.QA_ENGINEER, "shop/price.py"), desk)
     assert_fenced(work.opening[1].text, target.read_text())
-    sources = Sources(View(desk.workspace, desk.snapshot, estimate_tokens), desk.bench)
+    sources = LookupSources(PackSource(desk.workspace, desk.snapshot, estimate_tokens), desk.bench)
     with pytest.raises(NoUsableEdit):
         await work_out(work, LookingUp(model, tools_for(sources)), lambda *_: None)
 

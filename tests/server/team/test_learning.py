@@ -6,14 +6,14 @@ from pathlib import Path
 
 from rolecall_server.context.house_rules import rules_path
 from rolecall_server.review.acceptance import with_needs
-from rolecall_server.review.anchor import text_with
-from rolecall_server.review.proposal import HunkState
-from rolecall_server.review.shelf import Reviewed, decide, edit_hunk, load_proposal
+from rolecall_server.review.proposals.anchor import text_with
+from rolecall_server.review.proposals.proposal import HunkState
+from rolecall_server.review.proposals.proposal_store import Reviewed, decide, edit_hunk, load_proposal
 from rolecall_server.team.documents import Handover, Kind, render
-from rolecall_server.team.learning import MAX_RULE_CHARACTERS, accepted_rules, hand_over, waiting_handover
-from rolecall_server.team.pool import content_of
-from rolecall_server.team.reworking import edit_document
-from rolecall_server.team.telling import document_in
+from rolecall_server.team.engine.reworking import edit_document
+from rolecall_server.team.lessons.learning import MAX_RULE_CHARACTERS, accepted_rules, hand_over, waiting_handover
+from rolecall_server.team.messages.board import content_of
+from rolecall_server.team.messages.rendering import document_in
 from rolecall_server.workspace import Workspace
 from support.edits import block
 from support.shop_team import BRIEF, shop_speeches

@@ -16,7 +16,7 @@ from rolecall_server.errors import BudgetSpent, ReplyCut
 from rolecall_server.model import NO_WISHES, ChatMessage, Reply, Wishes
 from rolecall_server.settings import BudgetSettings
 from rolecall_server.store import Asking, Caps, Spent, Store
-from rolecall_server.team.calls import StoredCalls
+from rolecall_server.team.model_calls.budgeted import StoredCalls
 from support.stores import open_store
 
 LIMIT = 10_000

@@ -13,9 +13,8 @@ from rolecall_server.craft.lookups import TOOL_NAMES
 from rolecall_server.errors import FileRefused
 from rolecall_server.model import NO_WISHES, ChatMessage, Reply, ToolCall, Wishes
 from rolecall_server.settings import Settings
-from rolecall_server.team.declared import find_roles, our_roles
-from rolecall_server.team.known import KnownModel
-from rolecall_server.team.looking_up import IN_A_TEAM
+from rolecall_server.team.model_stack import IN_A_TEAM
+from rolecall_server.team.roles.declarations import find_roles, our_roles
 from rolecall_server.workspace import Workspace
 from support.shop_team import BRIEF, shop_speeches
 from support.team_model import TeamModel, who_is_asked
@@ -48,8 +47,8 @@ class Curious(TeamModel):
 
 
 def curious_run(folder: Path, curious: Curious, **settings: Any) -> TeamRun:
-    live = KnownModel(curious, takes_tools=True)
-    return team_run(folder, live, settings=Settings.model_validate(settings)).begin(BRIEF)
+    given = Settings.model_validate(settings)
+    return team_run(folder, curious, settings=given, takes_tools=True).begin(BRIEF)
 
 
 async def test_each_role_is_offered_what_it_declares_and_can_be_answered(tmp_path: Path) -> None:

@@ -10,31 +10,36 @@ from typing import Any
 import pytest
 
 from rolecall_analysis.retrieval import Corpus
-from rolecall_server.craft.replies import is_answer
-from rolecall_server.errors import ConnectionFailed, DocumentUnusable, NoUsableEdit
-from rolecall_server.model import NO_WISHES, ChatMessage, Parameters, Reply, Wishes
-from rolecall_server.review.proposal import HunkState
-from rolecall_server.review.shelf import decide, load_proposal, put_aside
+from rolecall_server.craft.edits.replies import is_answer
+from rolecall_server.errors import ConnectionFailed, DocumentUnusable, KeyRefused, NoUsableEdit
+from rolecall_server.model import NO_WISHES, ChatMessage, Chosen, Parameters, Reply, Wishes
+from rolecall_server.review.proposals.proposal import HunkState
+from rolecall_server.review.proposals.proposal_store import decide, load_proposal, put_aside
 from rolecall_server.settings import BudgetSettings, Settings
 from rolecall_server.store.usage import usage
 from rolecall_server.team.control import Control
-from rolecall_server.team.declared import our_roles
 from rolecall_server.team.documents import Kind, Question, Requirements, Review, SprintReview, TestPlan, render
-from rolecall_server.team.documents.linking import check_links
-from rolecall_server.team.fence import read_wishes
-from rolecall_server.team.pool import body_of, content_of, load_pool
-from rolecall_server.team.proposing import missing_tasks, take_up_missing, work_to_redo
-from rolecall_server.team.reworking import branch_with, edit_document, rerun
-from rolecall_server.team.telling import document_in
+from rolecall_server.team.documents.links.linking import check_links
+from rolecall_server.team.engine.reworking import branch_with, edit_document, rerun
+from rolecall_server.team.engine.scheduler import carry_out_run
+from rolecall_server.team.messages.board import body_of, content_of, load_pool
+from rolecall_server.team.messages.rendering import document_in
+from rolecall_server.team.plan.planning import LEAN
+from rolecall_server.team.roles.declarations import our_roles
+from rolecall_server.team.room import Developer
+from rolecall_server.team.sprint.edit_scope import read_wishes
+from rolecall_server.team.sprint.proposing import missing_tasks, take_up_missing, work_to_redo
 from rolecall_server.workspace import Workspace
 from support.edits import block
 from support.patience import PATIENCE_S
+from support.scripted_model import ScriptedModel
 from support.shop_team import BRIEF, DESIGN, RECEIPT, REQUIREMENTS, TASKS, TAX, TESTS, shop_speeches
 from support.team_model import TeamModel, fenced
 from support.team_run import TeamRun, team_run
 from support.workspaces import FILES
 
 SPRINTS = [{"id": "S1", "title": "the tax", "tasks": ["T1"]}, {"id": "S2", "title": "the receipt", "tasks": ["T2"]}]
+UNTESTED = {"tests": {"run": False}}
 ALONE = ["product_manager", "architect", "project_manager", "engineer"]
 
 
@@ -111,7 +116,7 @@ async def test_the_words_of_the_repository_are_read_once_for_all_roles(
             super().__init__(root)
             read.append(root)
 
-    monkeypatch.setattr("rolecall_server.team.run.Corpus", Counted)
+    monkeypatch.setattr("rolecall_server.team.request.Corpus", Counted)
     monkeypatch.setattr("rolecall_server.context.found.Corpus", Counted)
     run = team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF)
     await run.go_on()
@@ -245,6 +250,15 @@ async def test_tests_belong_to_the_qa_engineer(tmp_path: Path) -> None:
     meddling = f"{TAX}\n{TESTS}"
     model = TeamModel(shop_speeches(Engineer_T1=[meddling, TAX, TAX]))
     run = team_run(tmp_path, model).begin(BRIEF)
+    await run.go_on()
+    again = [talk for who, talk in zip(model.asked, model.conversations, strict=True) if who == "Engineer T1"][1]
+    assert "tests/test_tax.py is for tests, which the QA Engineer writes" in again[-1].text
+
+
+async def test_tests_that_the_qa_engineer_has_written_already_are_refused_for_the_same_reason(tmp_path: Path) -> None:
+    model = TeamModel(shop_speeches(Engineer_T1=[f"{TAX}\n{TESTS}", TAX, TAX]))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    model.waits["Engineer T1"] = lambda: bool(run.pool.of_kind("tests"))
     await run.go_on()
     again = [talk for who, talk in zip(model.asked, model.conversations, strict=True) if who == "Engineer T1"][1]
     assert "tests/test_tax.py is for tests, which the QA Engineer writes" in again[-1].text
@@ -881,6 +895,24 @@ async def test_a_paused_run_finishes_what_it_does_and_goes_on_later(tmp_path: Pa
     assert len(model.asked) == 7
 
 
+async def test_what_code_understands_of_the_repository_is_told_once_before_a_team_begins(tmp_path: Path) -> None:
+    run = team_run(tmp_path, ScriptedModel([KeyRefused("no")] * 2), settings=Settings.model_validate(UNTESTED))
+    run.begin(BRIEF)
+    for _ in range(2):
+        repository = run.room().repository
+        await carry_out_run(run.run_id, repository, Chosen(run.model, "the test"), Developer(lambda *_: None))
+    assert run.story[:3] == ["team plan v1", "developer brief v1", "team understanding v1"]
+    assert len(run.story) == 3
+
+
+async def test_the_engineer_alone_is_told_nothing_of_the_repository_in_general(tmp_path: Path) -> None:
+    run = team_run(tmp_path, ScriptedModel([KeyRefused("no")]), settings=Settings.model_validate(UNTESTED))
+    run.begin(BRIEF, LEAN)
+    repository = run.room().repository
+    await carry_out_run(run.run_id, repository, Chosen(run.model, "the test"), Developer(lambda *_: None))
+    assert "team understanding v1" not in run.story
+
+
 async def test_a_cancelled_run_can_be_taken_up_again(tmp_path: Path) -> None:
     model = TeamModel(shop_speeches(), latency_s=0.02)
     run = team_run(tmp_path, model).begin(BRIEF)
@@ -1074,6 +1106,24 @@ async def test_a_budget_that_is_spent_pauses_the_run_with_all_it_has(tmp_path: P
     run.settings = Settings()
     assert (await run.go_on()).state == "finished"
     assert len(model.asked) == 7
+
+
+@pytest.mark.parametrize(
+    ("too_much", "why"),
+    [
+        ({"tasks": [{**TASKS["tasks"][0], "id": f"T{number}"} for number in range(1, 202)]}, "it holds 201 tasks"),
+        ({"title": "t" * 200_000}, "it has 200,"),
+    ],
+)
+async def test_a_document_that_takes_too_long_to_look_through_is_asked_again_then_refused(
+    too_much: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    long = fenced({**TASKS, **too_much})
+    model = TeamModel(shop_speeches(Project_Manager=[long, long]))
+    ended = await team_run(tmp_path, model).begin(BRIEF).go_on()
+    assert isinstance(ended.error, DocumentUnusable)
+    assert why in ended.error.what
+    assert model.asked.count("Project Manager") == 2
 
 
 async def test_tasks_in_a_circle_are_asked_again_then_refused(tmp_path: Path) -> None:

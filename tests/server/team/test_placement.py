@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from rolecall_analysis import Index, Snapshot
-from rolecall_server.team.test_placement import Whose, choose_style_example, choose_test_path, whose
-from rolecall_server.team.untested import untested_in
+from rolecall_server.team.test_quality.test_placement import Whose, choose_style_example, choose_test_path, whose
+from rolecall_server.team.test_quality.untested import untested_in
 from rolecall_server.workspace import Workspace
 
 

@@ -10,20 +10,20 @@ from hypothesis import strategies as st
 
 from rolecall_server.errors import BriefMissing, DocumentUnusable, RequestRefused
 from rolecall_server.model import Reply
-from rolecall_server.model.recording import read_recording
+from rolecall_server.model.recordings.recording import read_recording
 from rolecall_server.settings import Settings
 from rolecall_server.store import Asking, Caps
-from rolecall_server.team.declared import our_roles
-from rolecall_server.team.planning import (
-    Brief,
+from rolecall_server.team.messages.board import load_pool
+from rolecall_server.team.plan.planning import (
     begin_run,
     count_wishes,
     plan_for,
-    planned_roles,
+    planned_roster,
     restore_brief,
     title_of_brief,
 )
-from rolecall_server.team.pool import load_pool
+from rolecall_server.team.request import RunRequest
+from rolecall_server.team.roles.declarations import our_roles
 from support.stores import open_store
 
 ROLES = our_roles()
@@ -188,12 +188,12 @@ def test_a_run_that_died_before_its_brief_was_published_gets_it_back(tmp_path: P
     pool = load_pool(store, run_id)
     assert [(message.kind, message.version) for message in pool.messages] == [("brief", 1)]
     with pytest.raises(DocumentUnusable):
-        planned_roles(pool)
+        planned_roster(pool, ROLES)
 
 
 def test_a_run_begins_with_its_plan_and_its_brief(tmp_path: Path) -> None:
     store = open_store(tmp_path / "rolecall.db")
-    run_id = begin_run(store, tmp_path, Brief("A tax."), plan_for("A tax.", ROLES, Settings()))
+    run_id = begin_run(store, tmp_path, RunRequest(brief="A tax."), plan_for("A tax.", ROLES, Settings()))
     pool = load_pool(store, run_id)
     assert [(message.sender, message.kind) for message in pool.messages] == [("team", "plan"), ("developer", "brief")]
-    assert planned_roles(pool) == ("engineer",)
+    assert [*planned_roster(pool, ROLES)] == ["team", "engineer"]

@@ -10,7 +10,7 @@ from rolecall_analysis import Index
 from rolecall_server.craft.attempts import work_out
 from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, estimate_tokens
-from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.settings import Settings
 from rolecall_server.team.request import Desk, RoleName, RunRequest
 from rolecall_server.team.roles import implement
@@ -37,7 +37,7 @@ REPLIES = [
 
 
 async def still_fails(files: Mapping[str, str | None]) -> TestRun | NotRun:
-    return TestRun("ran", outcomes=(TestOutcome("tests/test_price.py::test_total", "failed", 0, "assert 1 == 0"),))
+    return TestRun("ran", outcomes=(TestResult("tests/test_price.py::test_total", "failed", 0, "assert 1 == 0"),))
 
 
 def tokens(messages: tuple[ChatMessage, ...]) -> int:

@@ -14,10 +14,10 @@ import pytest
 from inline_snapshot import external_file
 
 from rolecall_analysis import Index
-from rolecall_server.craft.attempts import Work
+from rolecall_server.craft.attempts import AttemptWork
 from rolecall_server.craft.trial import Bench
 from rolecall_server.errors import BriefMissing, FileRefused
-from rolecall_server.sandbox import FileCoverage, NotRun, TestOutcome, TestRun
+from rolecall_server.sandbox import FileCoverage, NotRun, TestResult, TestRun
 from rolecall_server.settings import Settings
 from rolecall_server.team.request import Desk, RoleName, RunRequest
 from rolecall_server.team.roles import implement, write_tests
@@ -69,7 +69,7 @@ PROMPTS = "prompts/"
 PRICE = "shop/price.py"
 RAN = TestRun(
     "ran",
-    outcomes=(TestOutcome("tests/test_price.py::test_total_of_nothing", "passed"),),
+    outcomes=(TestResult("tests/test_price.py::test_total_of_nothing", "passed"),),
     coverage={PRICE: FileCoverage(PRICE, frozenset({1, 3, 6, 8, 9, 13}), frozenset({10, 15, 16, 17}), 4, 1)},
 )
 
@@ -204,7 +204,7 @@ async def test_the_qa_engineer_may_change_tests_alone(desk: Desk, path: str, may
     assert _may_change(work, path) == may
 
 
-def _may_change(work: Work, path: str) -> bool:
+def _may_change(work: AttemptWork, path: str) -> bool:
     refusal = work.refusal(path)
     assert refusal is None or path in refusal
     return refusal is None

@@ -10,15 +10,15 @@ import pytest
 
 from rolecall_analysis import Index
 from rolecall_server.errors import ConnectionFailed, NothingToTest
-from rolecall_server.model import NO_WISHES, ChatMessage, Reply, Wishes
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.rendering import render_evidence
+from rolecall_server.model import NO_WISHES, ChatMessage, Chosen, Reply, Wishes
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.rendering import render_evidence
 from rolecall_server.settings import Settings, read_settings
-from rolecall_server.team.request import RoleName, RunRequest
-from rolecall_server.team.run import Finished, Repository, carry_out
+from rolecall_server.team.request import Repository, RoleName, RunRequest
 from rolecall_server.workspace import Workspace
 from support.edits import block
 from support.fixture import parse_fixture
+from support.role_run import Finished, ask_role
 from support.scripted_model import ScriptedModel
 from support.stores import open_store
 from support.workspaces import environment
@@ -108,13 +108,11 @@ class Bench:
         repository = Repository(Workspace(root), index.snapshot(), store, settings, environ)
         request = RunRequest(RoleName.QA_ENGINEER, PATH, symbol, brief)
         self.model = model(replies)
-        run_id = store.add_run(root, request.role, request.path, "")
         try:
-            finished = await carry_out(run_id, request, repository, self.model, lambda *_: None)
+            return await ask_role(request, repository, Chosen(self.model, "the test names it"))
         finally:
             store.close()
             index.close()
-        return finished
 
 
 @pytest.fixture

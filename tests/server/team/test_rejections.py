@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 
 from rolecall_analysis import Snapshot
-from rolecall_server.review.dependents import link_hunks
-from rolecall_server.review.evidence import Evidence
-from rolecall_server.review.hunks import file_change, number_hunks
-from rolecall_server.review.proposal import HunkState, Proposal
-from rolecall_server.review.shelf import decide, load_proposal, put_aside, save_proposal
+from rolecall_server.review.checks.hunk_needs import link_hunks
+from rolecall_server.review.proposals.evidence import Evidence
+from rolecall_server.review.proposals.hunks import file_change, number_hunks
+from rolecall_server.review.proposals.proposal import HunkState, Proposal
+from rolecall_server.review.proposals.proposal_store import decide, load_proposal, put_aside, save_proposal
 from rolecall_server.store import Store
-from rolecall_server.team.rejections import MAX_REASON_CHARACTERS, MAX_REJECTIONS, earlier_rejections
+from rolecall_server.team.lessons.rejections import MAX_REASON_CHARACTERS, MAX_REJECTIONS, earlier_rejections
 from support.stores import open_store
 
 

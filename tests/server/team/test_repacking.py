@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from rolecall_server.errors import ContextOverflow
 from rolecall_server.model import ChatMessage
-from rolecall_server.team.repacking import Opening, Repacking
+from rolecall_server.team.model_calls.repacking import Opening, Repacking
 from support.scripted_model import ScriptedModel
+from support.shop_team import BRIEF, shop_speeches
+from support.team_model import TeamModel
+from support.team_run import team_run
 
 LONG = (ChatMessage("system", "be brief"), ChatMessage("user", "x" * 100))
 SHORT = (ChatMessage("system", "be brief"), ChatMessage("user", "x" * 50))
@@ -47,3 +52,13 @@ async def test_a_conversation_that_nobody_packed_is_left_as_it_is() -> None:
     with pytest.raises(ContextOverflow):
         await Repacking(model, {LONG: shorten}).complete([ChatMessage("user", "y")])
     assert len(model.asked) == 1
+
+
+async def test_an_engineer_of_the_team_goes_on_with_a_shorter_opening_too(tmp_path: Path) -> None:
+    speeches = shop_speeches()
+    usual = speeches["Engineer T1"]
+    assert isinstance(usual, str)
+    model = TeamModel({**speeches, "Engineer T1": [TOO_LONG, usual]})
+    ended = await team_run(tmp_path, model).begin(BRIEF).go_on()
+    assert ended.errors == ()
+    assert model.asked.count("Engineer T1") == 2

@@ -11,8 +11,8 @@ from rolecall_server.context.pack import ContextPack
 from rolecall_server.errors import ReplyCut
 from rolecall_server.model import ChatMessage, Reply
 from rolecall_server.store import Store
-from rolecall_server.team.calls import StoredCalls, fingerprint
-from rolecall_server.team.prices import Prices
+from rolecall_server.team.model_calls.budgeted import StoredCalls, fingerprint
+from rolecall_server.team.model_calls.prices import Prices
 from rolecall_server.team.sent import render_sent, sent_calls, sent_json
 from support.scripted_model import ScriptedModel
 from support.stores import open_store

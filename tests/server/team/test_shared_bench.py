@@ -8,8 +8,9 @@ from pathlib import Path
 from rolecall_analysis import Snapshot
 from rolecall_server.sandbox import TestRun
 from rolecall_server.settings import Settings
-from rolecall_server.team.edits import SharedBench
-from rolecall_server.team.run import Repository, open_bench
+from rolecall_server.team.messages.edits import SharedBench
+from rolecall_server.team.request import Repository
+from rolecall_server.team.run import open_bench
 from rolecall_server.workspace import Workspace
 from support.stores import open_store
 from support.workspaces import environment, write_workspace

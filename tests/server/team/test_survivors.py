@@ -13,10 +13,10 @@ from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage
 from rolecall_server.sandbox import Mutant, NotRun, mutants_of
 from rolecall_server.settings import Settings
-from rolecall_server.team.proving import More
 from rolecall_server.team.request import Desk, RoleName, RunRequest
 from rolecall_server.team.roles import ask_about_survivors
 from rolecall_server.team.roles.qa_survivors import LEAST
+from rolecall_server.team.test_quality.proving import More
 from rolecall_server.workspace import Workspace
 from support.edits import block
 from support.fixture import parse_fixture

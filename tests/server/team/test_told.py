@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from inline_snapshot import external_file
 
-from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.settings import Settings
-from rolecall_server.team.edits import SharedBench
+from rolecall_server.team.messages.edits import SharedBench
 from support.edits import block
 from support.shop_team import BRIEF, DESIGN, RECEIPT, REQUIREMENTS, TAX, shop_speeches
 from support.team_model import TeamModel, fenced
@@ -49,13 +49,13 @@ class Failing(SharedBench):
         whole: bool = False,
         later: Collection[str] = (),
     ) -> TestRun | NotRun:
-        bad = TestOutcome(
+        bad = TestResult(
             "tests/test_tax.py::test_tax_is_added",
             "failed",
             message="assert 100 == 150",
             detail="E   assert 100 == 150",
         )
-        good = TestOutcome("tests/test_price.py::test_total_of_nothing", "passed")
+        good = TestResult("tests/test_price.py::test_total_of_nothing", "passed")
         return TestRun("ran", outcomes=(good, bad) if "tests/test_tax.py" in files else (good,))
 
 

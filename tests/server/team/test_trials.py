@@ -9,13 +9,13 @@ from pathlib import Path
 
 from rolecall_analysis import Index
 from rolecall_server.craft.trial import evidence, new_failures
-from rolecall_server.review.evidence import Evidence, summarise_tests
-from rolecall_server.review.rendering import render_evidence
-from rolecall_server.sandbox import NotRun, TestOutcome, TestRun
+from rolecall_server.review.proposals.evidence import Evidence, summarise_tests
+from rolecall_server.review.proposals.rendering import render_evidence
+from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.settings import Settings
-from rolecall_server.team.request import Desk
-from rolecall_server.team.run import Repository, open_bench
-from rolecall_server.team.trials import Trials, order_for_change, red_and_green
+from rolecall_server.team.request import Desk, Repository
+from rolecall_server.team.run import open_bench
+from rolecall_server.team.test_quality.trials import Trials, order_for_change, red_and_green
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.stores import open_store
@@ -142,7 +142,7 @@ async def test_where_the_suite_is_known_to_take_too_long_tests_that_do_not_run_t
         await Trials(desk, ()).without_change((), whole=True)
         assert order_for_change(desk, BROKEN_LOWER)[1] == frozenset(), "all of it fits"
         tests = desk.bench.memory.recall().tests
-        slow = tuple(TestOutcome(test, "passed", 100.0) for test in tests)
+        slow = tuple(TestResult(test, "passed", 100.0) for test in tests)
         desk.bench.memory.learn(TestRun("ran", outcomes=slow, collected=3, duration_s=300.0))
         targets, later = order_for_change(desk, BROKEN_LOWER)
         assert targets == ("tests/test_lower.py",)

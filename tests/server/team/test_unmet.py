@@ -7,11 +7,11 @@ from pathlib import Path
 
 from rolecall_analysis import Index
 from rolecall_server.settings import Settings
-from rolecall_server.team.edits import Edits
-from rolecall_server.team.joining import checked_anew
-from rolecall_server.team.request import Desk
-from rolecall_server.team.run import Repository, open_bench
-from rolecall_server.team.unmet import without_unmet
+from rolecall_server.team.messages.edits import Edits
+from rolecall_server.team.request import Desk, Repository
+from rolecall_server.team.run import open_bench
+from rolecall_server.team.sprint.integration import checked_anew
+from rolecall_server.team.sprint.unmet import without_unmet
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
 from support.scripted_model import ScriptedModel
@@ -40,8 +40,18 @@ def test_no_more_than_five():
     assert total([3]) == 5
 
 
-@pytest.mark.parametrize("n", [1, 2])
+@pytest.mark.parametrize("n", [1, 2, 3])
 def test_of_one(n):
+    assert total([1]) == n
+
+
+@pytest.mark.parametrize("n", range(1, 3))
+def test_computed(n):
+    assert total([1]) == n
+
+
+@pytest.mark.parametrize("n", [4, 5])
+def test_nothing_of_one(n):
     assert total([1]) == n
 """
 
@@ -67,21 +77,41 @@ async def left_of(root: Path) -> tuple[Edits, Mapping[str, Sequence[str]]]:
 
 async def test_a_new_test_that_fails_whole_is_set_aside_and_no_other(tmp_path: Path) -> None:
     edits, off = await left_of(tmp_path)
-    (block,) = off["tests/test_new.py"]
-    assert block == (
+    whole, _, _ = off["tests/test_new.py"]
+    assert whole == (
         "@pytest.mark.xfail(strict=True, reason='R2: AssertionError: assert 6 == 5')\n"
         "def test_no_more_than_five():\n    assert total([3]) == 5\n"
     )
     text = edits.files["tests/test_new.py"] or ""
     assert "test_no_more_than_five" not in text
     assert "def test_doubled" in text
-    assert "def test_of_one" in text, "one of its cases passes: marked, it would fail"
     assert edits.files["tests/test_old.py"] == OLD, "it was there before"
     assert edits.evidence is not None
     assert sorted(one.test_id for one in edits.evidence.new_failures) == [
-        "tests/test_new.py::test_of_one[1]",
+        "tests/test_new.py::test_computed[1]",
         "tests/test_old.py::test_old",
-    ]
-    (defect,) = edits.evidence.defects
-    assert defect.offered == "tests/test_new.py::test_no_more_than_five"
+    ], "its cases cannot be told apart in the text, and one passes"
+    assert edits.evidence.defects[0].offered == "tests/test_new.py::test_no_more_than_five"
     assert edits.evidence.repairs == 1
+
+
+async def test_of_a_new_test_that_fails_in_some_cases_these_are_set_aside_and_the_others_stay(tmp_path: Path) -> None:
+    edits, off = await left_of(tmp_path)
+    _, some, every = off["tests/test_new.py"]
+    reason = "not as required: AssertionError: assert 2 == 1 (and 1 more of its cases)"
+    mark = f"pytest.mark.xfail(strict=True, reason='{reason}')"
+    assert some == (
+        "@pytest.mark.parametrize(\n    'n',\n    [\n"
+        f"        pytest.param(1, marks={mark}),\n        pytest.param(3, marks={mark}),\n    ],\n)\n"
+        "def test_of_one_finding(n):\n    assert total([1]) == n\n"
+    )
+    assert every.startswith("@pytest.mark.xfail(strict=True, ")
+    assert "[4, 5])\ndef test_nothing_of_one(n)" in every, "all of its cases fail"
+    assert "[2, ])\ndef test_of_one(n)" in (edits.files["tests/test_new.py"] or "")
+    assert edits.evidence is not None
+    assert not [one for one in edits.evidence.new_failures if "of_one" in one.test_id]
+    _, defect, _ = edits.evidence.defects
+    assert (defect.test, defect.offered) == (
+        "tests/test_new.py::test_of_one",
+        "tests/test_new.py::test_of_one_finding",
+    )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from rolecall_analysis.flow.code import RETURNED, Block, ModuleCode, Scope
+from rolecall_analysis.flow.code import RETURNED, Block, FlowScope, ModuleCode
 from rolecall_analysis.flow.reading import calls, definitions, expressions, imports, patterns, statements
 from rolecall_analysis.flow.reading.blocks import STATEMENTS, read_statements
-from rolecall_analysis.flow.reading.builder import Builder, Place, start_module
+from rolecall_analysis.flow.reading.builder import Builder, Cursor, start_module
 from rolecall_analysis.flow.reading.dispatch import HANDLERS, followed, read_later
 from rolecall_analysis.flow.reading.parameters import block_of
 from rolecall_analysis.syntax import parse
@@ -17,7 +17,7 @@ STATEMENTS.update(definitions.RULES | imports.RULES | patterns.RULES | statement
 
 
 def read_module(path: str, text: str) -> ModuleCode:
-    """What the file at *path* does with values. Broken source gives what can be read."""
+    """Read what the file at *path* does with values. Broken source gives what can be read."""
     syntax = parse(text)
     builder = start_module(syntax.source)
     if syntax.tree is not None:
@@ -38,8 +38,8 @@ def _read_top(builder: Builder, root: Node) -> None:
         read_statements(builder, [statement])
 
 
-def _read_body(builder: Builder, node: Node, scope: Scope) -> None:
-    builder.move_to(Place(scope, block_of(scope), {}, {}, {}))
+def _read_body(builder: Builder, node: Node, scope: FlowScope) -> None:
+    builder.move_to(Cursor(scope, block_of(scope), {}, {}, {}))
     builder.depth = 0
     if scope.kind == "lambda":
         builder.copy(RETURNED, followed(builder, node))

@@ -43,7 +43,9 @@ def annotate(builder: Builder, variable: int, node: Node) -> None:
 
 
 def _arguments(builder: Builder, node: Node, target: int) -> list[tuple[Node, int]]:
-    """What is left to read of ``list[X]``, ``Optional[X]`` and the like, and what it promises something of."""
+    """Return the nodes that are left to read of ``list[X]``, ``Optional[X]`` and the like, each with the variable that
+    it promises something of.
+    """
     children = [child for child in node.named_children if child.kind_id not in TRIVIA]
     name = builder.text(children[0] if children else node).rpartition(".")[2]
     arguments = children[1:]

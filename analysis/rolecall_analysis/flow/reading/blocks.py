@@ -17,7 +17,7 @@ Handler = Callable[[Builder, Node], Sequence[Step]]
 """Reads a statement: the statements in it that are still to read."""
 
 STATEMENTS: dict[int, Handler] = {}
-"""What reads each kind of statement, by the number of the kind; the modules of this package fill it."""
+"""The functions that read each kind of statement, by the number of the kind; the modules of this package fill it."""
 
 
 def read_statements(builder: Builder, nodes: list[Node]) -> None:
@@ -39,7 +39,7 @@ def read_statements(builder: Builder, nodes: list[Node]) -> None:
 
 
 def in_turn(builder: Builder, parts: Iterable[Sequence[Step]]) -> list[Step]:
-    """The steps of *parts*, of which not each may run: what one assigns is not what another is sure to find."""
+    """Return the steps of *parts*, not all of which may run, so that no part can rely on what another one assigns."""
     before, n_bindings = builder.latest, builder.n_bindings
 
     def forget() -> None:
@@ -49,7 +49,7 @@ def in_turn(builder: Builder, parts: Iterable[Sequence[Step]]) -> list[Step]:
 
 
 def in_loop(builder: Builder, body: Sequence[Step], after: Sequence[Step]) -> list[Step]:
-    """The steps of a loop: its *body* may run again after what it assigns, or not at all."""
+    """Return the steps of a loop: its *body* may run again after what it assigns, or not at all."""
 
     def leave() -> None:
         builder.n_loops -= 1

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tree_sitter import Node
 
-from rolecall_analysis.flow.code import LITERAL, NOTHING, RETURNED, YIELDED, Block, Scope, ScopeKind
+from rolecall_analysis.flow.code import LITERAL, NOTHING, RETURNED, YIELDED, Block, FlowScope, ScopeKind
 
 MAX_DEPTH = 40
 """Expressions nested deeper are read later, from the top, so that no source can exhaust the stack."""
@@ -25,10 +25,10 @@ _SHARED = re.compile(rb"\b(?:global|nonlocal)[ \t]+([^\n;#]+)")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where steps are added: a scope, a block of it, and what names mean there."""
+class Cursor:
+    """The place where steps are added: a scope, a block of it, and what names mean there."""
 
-    scope: Scope
+    scope: FlowScope
     block: Block
     hidden: dict[str, int]
     narrowed: dict[str, int]
@@ -37,12 +37,12 @@ class Place:
 
 @dataclass(slots=True)
 class Builder:
-    """What has been read of a module so far."""
+    """The parts of a module that have been read so far."""
 
     source: bytes
-    scope: Scope
+    scope: FlowScope
     block: Block
-    scopes: list[Scope]
+    scopes: list[FlowScope]
     hidden: dict[str, int] = field(default_factory=dict[str, int])
     """Variables of the comprehensions around, by name; replaced, never changed."""
     narrowed: dict[str, int] = field(default_factory=dict[str, int])
@@ -52,30 +52,30 @@ class Builder:
     shared: frozenset[str] = frozenset()
     """The names that some function assigns in a scope around it: a call may change them."""
     n_loops: int = 0
-    """How many loops are around."""
+    """The number of loops around."""
     n_bindings: int = 0
     last_bound: dict[str, int] = field(default_factory=dict[str, int])
     """The number of the last binding of each name."""
     depth: int = 0
-    later: deque[tuple[Node, int, Place]] = field(default_factory=deque[tuple[Node, int, Place]])
+    later: deque[tuple[Node, int, Cursor]] = field(default_factory=deque[tuple[Node, int, Cursor]])
     """Expressions to read later, and the variable that takes their value."""
-    bodies: deque[tuple[Node, Scope]] = field(default_factory=deque[tuple[Node, Scope]])
+    bodies: deque[tuple[Node, FlowScope]] = field(default_factory=deque[tuple[Node, FlowScope]])
     """Bodies of functions, lambdas and classes to read later."""
     stars: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     exported: frozenset[str] | None = None
 
     def text(self, node: Node) -> str:
-        """The source of *node*."""
+        """Return the source of *node*."""
         return self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def variable(self) -> int:
-        """A new variable of the present scope."""
+        """Return a new variable of the present scope."""
         number = self.scope.n_variables
         self.scope.n_variables = number + 1
         return number
 
     def read(self, name: str) -> int:
-        """The variable of *name* where it is read."""
+        """Return the variable of *name* where it is read."""
         hidden = self.narrowed.get(name) or self.hidden.get(name)
         if hidden is not None:
             return hidden
@@ -83,7 +83,7 @@ class Builder:
         return self.latest.get(name) or self._named(name)
 
     def bind(self, name: str) -> int:
-        """The variable of *name* where it is assigned."""
+        """Return the variable of *name* where it is assigned."""
         if name in self.narrowed:
             self.narrowed = {known: number for known, number in self.narrowed.items() if known != name}
         hidden = self.hidden.get(name)
@@ -111,7 +111,9 @@ class Builder:
             self.latest = {**self.latest, name: self.held(held)}
 
     def kept(self, before: dict[str, int], n_bindings: int) -> dict[str, int]:
-        """What of *before*, the latest values when *n_bindings* names had been bound, still holds."""
+        """Return the part of *before* that still holds; *before* has the latest values when *n_bindings* names had been
+        bound.
+        """
         return {name: held for name, held in before.items() if self.last_bound.get(name, 0) <= n_bindings}
 
     def _named(self, name: str) -> int:
@@ -129,17 +131,17 @@ class Builder:
             self.block.literals.append(target)
 
     def held(self, value: int) -> int:
-        """*value* in a variable, so that it can be passed on."""
+        """Put *value* into a variable, so that it can be passed on, and return the variable."""
         if value != LITERAL:
             return value
         number = self.variable()
         self.block.literals.append(number)
         return number
 
-    def open_scope(self, kind: ScopeKind, name: str, node: Node) -> Scope:
-        """A new scope inside the present one."""
+    def open_scope(self, kind: ScopeKind, name: str, node: Node) -> FlowScope:
+        """Return a new scope inside the present one."""
         above = self.scope.qualified_name
-        scope = Scope(
+        scope = FlowScope(
             index=len(self.scopes),
             kind=kind,
             name=name,
@@ -152,11 +154,11 @@ class Builder:
         self.scopes.append(scope)
         return scope
 
-    def place(self) -> Place:
-        """Where steps are added now."""
-        return Place(self.scope, self.block, self.hidden, self.narrowed, self.latest)
+    def place(self) -> Cursor:
+        """Return the place where steps are added now."""
+        return Cursor(self.scope, self.block, self.hidden, self.narrowed, self.latest)
 
-    def move_to(self, place: Place) -> None:
+    def move_to(self, place: Cursor) -> None:
         """Add steps at *place* from now on."""
         self.scope, self.block = place.scope, place.block
         self.hidden, self.narrowed, self.latest = place.hidden, place.narrowed, place.latest
@@ -171,7 +173,7 @@ class Builder:
             if scope.is_function:
                 scope.is_transparent = _is_transparent(scope, self.scopes)
 
-    def _borrow(self, scope: Scope, name: str, number: int) -> None:
+    def _borrow(self, scope: FlowScope, name: str, number: int) -> None:
         is_assigned = name in scope.bound
         if name in scope.global_names:
             scope.borrowed_globals.append((number, name, is_assigned))
@@ -193,14 +195,16 @@ class Builder:
 
 
 def start_module(source: bytes) -> Builder:
-    """A builder for a module of which nothing has been read."""
-    scope = Scope(0, "module", "", "", None, 0, len(source))
+    """Return a builder for a module of which nothing has been read."""
+    scope = FlowScope(0, "module", "", "", None, 0, len(source))
     shared = {name for found in _SHARED.finditer(source) for name in found[1].decode("utf-8", "replace").split(",")}
     return Builder(source, scope, Block(), [scope], shared=frozenset(map(str.strip, shared)))
 
 
-def _is_transparent(scope: Scope, scopes: list[Scope]) -> bool:
-    """Whether what a function returns is made of its arguments: passed on, put in a container, kept by a closure."""
+def _is_transparent(scope: FlowScope, scopes: list[FlowScope]) -> bool:
+    """Return whether what a function returns is made of its arguments: passed on, put in a container, kept by a
+    closure.
+    """
     sources = {parameter.variable for parameter in scope.parameters}
     if scope.parent is not None and scope.parent.kind == "class" and not scope.is_static and scope.parameters:
         sources.discard(scope.parameters[0].variable)
@@ -218,7 +222,7 @@ def _is_transparent(scope: Scope, scopes: list[Scope]) -> bool:
     return False
 
 
-def _made_of(scope: Scope, scopes: list[Scope]) -> dict[int, list[int]]:
+def _made_of(scope: FlowScope, scopes: list[FlowScope]) -> dict[int, list[int]]:
     """For each variable, those whose values its own are made of."""
     before: dict[int, list[int]] = {}
     for block in scope.blocks:

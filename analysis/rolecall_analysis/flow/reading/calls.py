@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from rolecall_analysis.flow.code import LITERAL, NO_ARGUMENTS, NOTHING, Arguments, CallKind, CallStep, Receiver
+from rolecall_analysis.flow.code import LITERAL, NO_ARGUMENTS, NOTHING, Arguments, CallKind, InvokeStep, Receiver
 from rolecall_analysis.flow.reading.builder import Builder
 from rolecall_analysis.flow.reading.dispatch import Handler, parsed_text, parts_only, plain_text, value
 from rolecall_analysis.flow.reading.kinds import DICTIONARY_SPLAT, GENERATOR, KEYWORD_ARGUMENT, LIST_SPLAT, TRIVIA
@@ -39,7 +39,7 @@ def _read_call(builder: Builder, node: Node) -> int:
     arguments = _read_arguments(builder, given) if given is not None else NO_ARGUMENTS
     name = _written_name(builder, function)
     builder.block.calls.append(
-        CallStep(result, callee, arguments, "call", name, receiver, receiver_variable, node.start_byte, node.end_byte)
+        InvokeStep(result, callee, arguments, "call", name, receiver, receiver_variable, node.start_byte, node.end_byte)
     )
     if name in ("eval", "exec") and given is not None:
         _read_evaluated(builder, given)
@@ -78,12 +78,14 @@ def _read_evaluated(builder: Builder, arguments: Node) -> None:
 
 
 def call_unwritten(builder: Builder, node: Node, callee: int, arguments: Arguments, kind: CallKind) -> int:
-    """The result of a call without parentheses, of the expression *node*: a decorator, a ``raise`` of a class."""
+    """Note a call of the expression *node* without parentheses, such as a decorator or the ``raise`` of a class; return
+    its result.
+    """
     result = builder.variable()
     receiver: Receiver = "name" if node.kind_id == IDENTIFIER else "value"
     name = _written_name(builder, node)
     builder.block.calls.append(
-        CallStep(result, callee, arguments, kind, name, receiver, NOTHING, node.start_byte, node.end_byte)
+        InvokeStep(result, callee, arguments, kind, name, receiver, NOTHING, node.start_byte, node.end_byte)
     )
     return result
 
@@ -135,7 +137,7 @@ def _read_binary(builder: Builder, node: Node) -> int:
 
 
 def operate(builder: Builder, node: Node, left: int, right: int) -> int:
-    """The result of a binary operator, which may be a method of the left operand."""
+    """Note the call of a binary operator, which may be a method of the left operand, and return its result."""
     operator = child_of(node, "operator")
     method = OPERATORS.get(builder.text(operator).removesuffix("=") if operator is not None else "")
     if left < 0 or method is None:
@@ -144,7 +146,7 @@ def operate(builder: Builder, node: Node, left: int, right: int) -> int:
     start, end = node.start_byte, node.end_byte
     builder.block.loads.append((callee, left, method, start, end))
     given = Arguments((builder.held(right),))
-    builder.block.calls.append(CallStep(result, callee, given, "operator", method, "value", left, start, end))
+    builder.block.calls.append(InvokeStep(result, callee, given, "operator", method, "value", left, start, end))
     return result
 
 

@@ -18,11 +18,11 @@ Handler = Callable[[Builder, Node], int]
 """Reads an expression: the variable that holds its value, ``NOTHING`` or ``LITERAL``."""
 
 HANDLERS: dict[int, Handler] = {}
-"""What reads each kind of expression, by the number of the kind; the modules of this package fill it."""
+"""The functions that read each kind of expression, by the number of the kind; the modules of this package fill it."""
 
 
 def value(builder: Builder, node: Node) -> int:
-    """The variable that holds the value of an expression, ``NOTHING`` or ``LITERAL``."""
+    """Return the variable that holds the value of an expression, ``NOTHING`` or ``LITERAL``."""
     kind = node.kind_id
     if kind == IDENTIFIER:
         return builder.read(builder.text(node))
@@ -40,7 +40,7 @@ def value(builder: Builder, node: Node) -> int:
 
 
 def followed(builder: Builder, node: Node) -> int:
-    """The value of *node*, with what it says if it is a short string."""
+    """Return the variable of the value of *node*; note the text if it is a short string."""
     text = plain_text(builder, node)
     if text is None:
         return value(builder, node)
@@ -70,7 +70,7 @@ def read_later(builder: Builder) -> None:
 
 
 def plain_text(builder: Builder, node: Node) -> str | None:
-    """What a short string literal says."""
+    """Return the text of a short string literal; ``None`` for any other node."""
     if node.kind_id != STRING or node.end_byte - node.start_byte > MAX_TEXT_BYTES:
         return None
     parts: list[str] = []
@@ -85,7 +85,7 @@ def plain_text(builder: Builder, node: Node) -> str | None:
 
 
 def constant_key(builder: Builder, node: Node) -> str | None:
-    """What a literal key is called; None if it is not literal."""
+    """Return the name of a literal key; None if it is not literal."""
     if node.kind_id == INTEGER:
         return builder.text(node)
     text = plain_text(builder, node)
@@ -93,7 +93,7 @@ def constant_key(builder: Builder, node: Node) -> str | None:
 
 
 def parsed_text(builder: Builder, literal: Node) -> Node | None:
-    """The tree of the code that a plain string holds, with its positions in the file."""
+    """Parse the code that a plain string holds and return its tree, with positions in the file."""
     content = [child for child in literal.named_children if child.kind_id == STRING_CONTENT]
     if len(content) != 1 or content[0].named_child_count or plain_text(builder, literal) is None:
         return None

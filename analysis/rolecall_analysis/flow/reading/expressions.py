@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from rolecall_analysis.flow.code import KEYS, LITERAL, NOTHING, RETURNED, SLICED, YIELDED
+from rolecall_analysis.flow.code import KEYS, LITERAL, NOTHING, SLICED, YIELDED
 from rolecall_analysis.flow.reading.builder import Builder
 from rolecall_analysis.flow.reading.checks import narrowed_by
 from rolecall_analysis.flow.reading.dispatch import (
@@ -230,11 +230,6 @@ def _read_as_pattern(builder: Builder, node: Node) -> int:
     for target in children[1:]:
         assign(builder, target, held)
     return held
-
-
-def return_value(builder: Builder, node: Node) -> None:
-    """Let the function return the value of *node*."""
-    builder.copy(RETURNED, followed(builder, node))
 
 
 _KINDS: tuple[tuple[Handler, str], ...] = (

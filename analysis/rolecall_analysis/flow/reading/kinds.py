@@ -11,7 +11,6 @@ BLOCK = kind_id("block")
 BOOLEAN = kind_id("boolean_operator")
 CASE_PATTERN = kind_id("case_pattern")
 DICTIONARY_SPLAT = frozenset({kind_id("dictionary_splat"), kind_id("dictionary_splat_pattern")})
-ELLIPSIS = kind_id("ellipsis")
 ESCAPE = kind_id("escape_sequence")
 FOR_IN = kind_id("for_in_clause")
 GENERATOR = kind_id("generator_expression")
@@ -23,9 +22,7 @@ KEYWORD_ONLY = kind_id("keyword_separator")
 LIST_SPLAT = frozenset({kind_id("list_splat"), kind_id("list_splat_pattern"), kind_id("splat_pattern")})
 PAIR = kind_id("pair")
 PARENTHESIZED = kind_id("parenthesized_expression")
-PASS = kind_id("pass_statement")
 POSITIONAL_ONLY = kind_id("positional_separator")
-RAISE = kind_id("raise_statement")
 SEQUENCES = {
     kind_id("tuple"): "tuple",
     kind_id("expression_list"): "tuple",

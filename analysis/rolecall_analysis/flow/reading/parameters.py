@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tree_sitter import Node
 
-from rolecall_analysis.flow.code import NOTHING, Block, Parameter, ParameterKind, Scope
+from rolecall_analysis.flow.code import NOTHING, Block, FlowScope, ParameterKind, ParameterVariable
 from rolecall_analysis.flow.reading.annotations import annotate
-from rolecall_analysis.flow.reading.builder import Builder, Place
+from rolecall_analysis.flow.reading.builder import Builder, Cursor
 from rolecall_analysis.flow.reading.dispatch import followed
 from rolecall_analysis.flow.reading.kinds import (
     DICTIONARY_SPLAT,
@@ -18,7 +18,7 @@ from rolecall_analysis.flow.reading.kinds import (
 from rolecall_analysis.grammar import IDENTIFIER, TYPED_PARAMETER, child_of
 
 
-def read_parameters(builder: Builder, scope: Scope, nodes: list[Node]) -> tuple[tuple[int, int], ...]:
+def read_parameters(builder: Builder, scope: FlowScope, nodes: list[Node]) -> tuple[tuple[int, int], ...]:
     """Declare a function's parameters; return ((parameter, default), ...), the defaults as variables around it."""
     defaults: list[tuple[int, int]] = []
     kind: ParameterKind = "positional"
@@ -49,23 +49,23 @@ def read_parameters(builder: Builder, scope: Scope, nodes: list[Node]) -> tuple[
     return tuple(defaults)
 
 
-def annotate_inside(builder: Builder, scope: Scope, variable: int, annotation: Node) -> None:
+def annotate_inside(builder: Builder, scope: FlowScope, variable: int, annotation: Node) -> None:
     """Let a variable of *scope* have what *annotation* promises; names are read in *scope*, not around it."""
     around = builder.place()
-    builder.move_to(Place(scope, block_of(scope), builder.hidden, {}, {}))
+    builder.move_to(Cursor(scope, block_of(scope), builder.hidden, {}, {}))
     annotate(builder, variable, annotation)
     builder.move_to(around)
 
 
-def block_of(scope: Scope) -> Block:
-    """The first block of *scope*."""
+def block_of(scope: FlowScope) -> Block:
+    """Return the first block of *scope*."""
     if not scope.blocks:
         scope.blocks.append(Block())
     return scope.blocks[0]
 
 
-def is_first_parameter(scope: Scope, variable: int) -> bool:
-    """Whether *variable* is a method's ``self`` or ``cls``, however it is called."""
+def is_first_parameter(scope: FlowScope, variable: int) -> bool:
+    """Return whether *variable* is a method's ``self`` or ``cls``, however it is called."""
     return bool(
         scope.parameters
         and scope.parent is not None
@@ -75,13 +75,14 @@ def is_first_parameter(scope: Scope, variable: int) -> bool:
     )
 
 
-def _close_positional_only(scope: Scope) -> None:
+def _close_positional_only(scope: FlowScope) -> None:
     scope.parameters = [
-        Parameter(known.name, known.variable, "positional only", known.has_default) for known in scope.parameters
+        ParameterVariable(known.name, known.variable, "positional only", known.has_default)
+        for known in scope.parameters
     ]
 
 
-def _declare(builder: Builder, scope: Scope, node: Node, kind: ParameterKind, *, has_default: bool) -> int:
+def _declare(builder: Builder, scope: FlowScope, node: Node, kind: ParameterKind, *, has_default: bool) -> int:
     while node.kind_id != IDENTIFIER and node.named_child_count:
         node = node.named_children[0]
     name = builder.text(node)
@@ -90,5 +91,5 @@ def _declare(builder: Builder, scope: Scope, node: Node, kind: ParameterKind, *,
         variable = scope.names[name] = scope.n_variables
         scope.n_variables += 1
     scope.bound.add(name)
-    scope.parameters.append(Parameter(name, variable, kind, has_default))
+    scope.parameters.append(ParameterVariable(name, variable, kind, has_default))
     return variable

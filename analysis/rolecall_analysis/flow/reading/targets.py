@@ -1,4 +1,4 @@
-"""What assignments, loops and comprehensions bind, and what they bind it to."""
+"""The targets that assignments, loops and comprehensions bind, and what they are bound to."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def assign(builder: Builder, target: Node, source: int) -> None:
 
 
 def iterate(builder: Builder, iterable: int, node: Node) -> int:
-    """One element of *iterable*, which stands at *node*."""
+    """Return one element of *iterable*, which is written at *node*."""
     if iterable < 0:
         return iterable
     element = builder.variable()
@@ -46,7 +46,7 @@ def iterate(builder: Builder, iterable: int, node: Node) -> int:
 
 
 def element_of(builder: Builder, held: int, key: str | None = None) -> int:
-    """The element *key* of *held*, by default any of them; nothing is called for it."""
+    """Return the element *key* of *held*, by default any element; no call is made for it."""
     if held < 0:
         return held
     element = builder.variable()
@@ -60,14 +60,14 @@ class Item:
 
     owner: int
     key: str | None
-    """What a literal key is called."""
+    """The name of a literal key."""
     key_variable: int
     """Where the key is one expression, and not literal."""
     is_slice: bool
 
 
 def read_item(builder: Builder, node: Node) -> Item:
-    """The parts of a subscript."""
+    """Read a subscript and return its parts."""
     owner_node = child_of(node, "value")
     if owner_node is None:
         return Item(NOTHING, None, NOTHING, is_slice=False)
@@ -80,7 +80,7 @@ def read_item(builder: Builder, node: Node) -> Item:
 
 
 def names_in(builder: Builder, target: Node) -> list[str]:
-    """The names that an assignment to *target* binds."""
+    """Return the names that an assignment to *target* binds."""
     names: list[str] = []
     stack = [target]
     while stack:

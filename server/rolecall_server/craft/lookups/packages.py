@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,13 +11,13 @@ from pathlib import Path
 from pydantic import BaseModel, Field
 
 from rolecall_analysis import Definition, FileFacts, Import, facts_of
-from rolecall_server.craft.lookups.sources import Sources, bounded
+from rolecall_server.craft.lookups.sources import LookupSources, bounded
 from rolecall_server.errors import CodeNotRun, NotFound
 from rolecall_server.sandbox import NotRun
 
 _MAX_FILE_BYTES = 2_000_000
 _MAX_STEPS = 6
-"""How often a name may be imported from elsewhere before it is defined."""
+"""The number of times that a name may be imported from elsewhere before it is defined."""
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
@@ -39,8 +40,8 @@ class _Module:
         return self.name if self.location.stem == "__init__" else self.name.rpartition(".")[0]
 
 
-async def documentation(sources: Sources, symbol: Symbol) -> str:
-    """The signature and the docstring of *symbol*; of a class or module also what it offers, by signature.
+async def documentation(sources: LookupSources, symbol: Symbol) -> str:
+    """Return the signature and the docstring of *symbol*; of a class or module also what it offers, by signature.
 
     Raises:
         NotFound: no package of that interpreter has it, or it is not written in Python.
@@ -56,7 +57,7 @@ async def documentation(sources: Sources, symbol: Symbol) -> str:
 
 
 def _is_environment(place: Path, root: Path) -> bool:
-    """Whether *place* lies in the workspace but holds installed packages, which are nobody's private files."""
+    """Return whether *place* lies in the workspace but holds installed packages, which are nobody's private files."""
     return place.is_relative_to(root) and place.name in ("site-packages", "dist-packages")
 
 
@@ -77,7 +78,7 @@ def _documented(places: Sequence[Path], name: str) -> Iterator[str]:
 
 
 def _nearest_module(places: Sequence[Path], name: str) -> tuple[_Module, str]:
-    """The longest beginning of *name* that is a module, and what is left of it."""
+    """Return the longest beginning of *name* that is a module, and what is left of it."""
     parts = name.split(".")
     for n_parts in range(len(parts), 0, -1):
         module = _read(places, parts[:n_parts])
@@ -87,11 +88,13 @@ def _nearest_module(places: Sequence[Path], name: str) -> tuple[_Module, str]:
 
 
 def _read(places: Sequence[Path], parts: Sequence[str]) -> _Module | None:
+    """Return the module from the first of *places* that has it; a link out of its place may lead to anything."""
     for place in places:
         base = place.joinpath(*parts)
         for location in (base / "__init__.py", base.with_name(f"{base.name}.py"), base / "__init__.pyi"):
             try:
-                if location.is_file() and location.stat().st_size <= _MAX_FILE_BYTES:
+                stays = Path(os.path.realpath(location)).is_relative_to(os.path.realpath(place))
+                if stays and location.is_file() and location.stat().st_size <= _MAX_FILE_BYTES:
                     text = location.read_text(encoding="utf-8", errors="replace")
                     return _Module(".".join(parts), location, facts_of(location.name, text), text)
             except OSError:
@@ -105,7 +108,7 @@ def _defined(module: _Module, name: str) -> Definition | None:
 
 
 def _followed(places: Sequence[Path], module: _Module, name: str) -> tuple[_Module, str]:
-    """The module that *module* takes the first part of *name* from, and what it is called there."""
+    """Return the module that *module* takes the first part of *name* from, and what it is called there."""
     first, _, rest = name.partition(".")
     imports = [one for one in module.facts.imports if not one.scope]
     named = [one for one in imports if not one.is_star and one.bound_name == first]
@@ -144,7 +147,7 @@ def _of_module(module: _Module) -> Iterator[str]:
 
 
 def _module_docstring(text: str) -> str:
-    """The docstring that *text* begins with; empty where it has none."""
+    """Return the docstring that *text* begins with; empty where it has none."""
     match = re.match(r'(?:\s++|#[^\n]*+\n)*+[rRuU]?("""|\'\'\')(.*?)\1', text, re.DOTALL)
     return match[2].strip() if match else ""
 

@@ -10,7 +10,7 @@ from rolecall_analysis import Definition, callers, definitions_in, is_test, refe
 from rolecall_server.context.items import outline as outline_of
 from rolecall_server.craft.lookups.sources import (
     MAX_ANSWER_TOKENS,
-    Sources,
+    LookupSources,
     bounded,
     find_named,
     may_be_shown,
@@ -45,8 +45,8 @@ class Lines(BaseModel):
     last: int = Field(200, ge=1, description="about 150 lines fit into one answer, which says where to go on")
 
 
-def definition(sources: Sources, named: Named) -> str:
-    """The text of what is called that, with its place.
+def definition(sources: LookupSources, named: Named) -> str:
+    """Return the text of the definition that *named* names, with its place.
 
     Raises:
         NotFound: the repository defines nothing of that name.
@@ -54,7 +54,7 @@ def definition(sources: Sources, named: Named) -> str:
     return bounded(sources, _texts(sources, find_named(sources, named.name, named.path)), "It is empty.")
 
 
-def _texts(sources: Sources, found: list[Definition]) -> Iterator[str]:
+def _texts(sources: LookupSources, found: list[Definition]) -> Iterator[str]:
     for one in found[:_MAX_DEFINITIONS]:
         yield f"{one.path}:"
         yield from numbered(shown_lines(sources, one.path), one.span.start.line + 1, one.span.end.line + 1)
@@ -62,8 +62,8 @@ def _texts(sources: Sources, found: list[Definition]) -> Iterator[str]:
         yield f"and {place_of(one)}"
 
 
-def uses_of(sources: Sources, named: Named) -> str:
-    """Every place that names it, certain ones first.
+def uses_of(sources: LookupSources, named: Named) -> str:
+    """Return every place that names the definition, certain ones first.
 
     Raises:
         NotFound: the repository defines nothing of that name.
@@ -74,8 +74,8 @@ def uses_of(sources: Sources, named: Named) -> str:
     return bounded(sources, _at(sources, list(places)), f"Nothing names {target.qualified_name}.")
 
 
-def callers_of(sources: Sources, named: Named) -> str:
-    """Every call that may reach it, certain ones first.
+def callers_of(sources: LookupSources, named: Named) -> str:
+    """Return every call that may reach the definition, certain ones first.
 
     Raises:
         NotFound: the repository defines nothing of that name.
@@ -86,7 +86,7 @@ def callers_of(sources: Sources, named: Named) -> str:
     return bounded(sources, _at(sources, list(places)), f"Nothing calls {target.qualified_name}.")
 
 
-def _at(sources: Sources, places: list[tuple[str, int, bool]]) -> Iterator[str]:
+def _at(sources: LookupSources, places: list[tuple[str, int, bool]]) -> Iterator[str]:
     """``shop/cart.py:5: return total(cart)``, or ``… (possibly)`` where it could not be followed."""
     visible = [place for place in places if may_be_shown(sources, place[0])]
     for path, line, certain in visible[:_MAX_PLACES]:
@@ -97,8 +97,8 @@ def _at(sources: Sources, places: list[tuple[str, int, bool]]) -> Iterator[str]:
         yield f"and {len(visible) - _MAX_PLACES} more places"
 
 
-def outline(sources: Sources, file: InFile) -> str:
-    """What a file defines, by signature.
+def outline(sources: LookupSources, file: InFile) -> str:
+    """Return the definitions of a file, by signature.
 
     Raises:
         FileRefused: it cannot be read, or is kept from models.
@@ -108,7 +108,7 @@ def outline(sources: Sources, file: InFile) -> str:
     return bounded(sources, lines, f"{file.path} defines nothing.")
 
 
-def read_lines(sources: Sources, lines: Lines) -> str:
+def read_lines(sources: LookupSources, lines: Lines) -> str:
     """Return some lines of a file with their numbers, as many as an answer holds, and where to go on.
 
     Raises:
@@ -140,8 +140,8 @@ def _rest(lines: Lines, n_told: int, n_lines: int) -> str:
     return f"{shown}{limit}; go on with first={last + 1})"
 
 
-def list_tests(sources: Sources, file: InFile) -> str:
-    """The tests that reach a file, or those in a test file."""
+def list_tests(sources: LookupSources, file: InFile) -> str:
+    """Return the tests that reach a file, or those in a test file."""
     snapshot = sources.view.snapshot
     paths = (file.path,) if is_test(snapshot, file.path) else tests_of(snapshot, file.path)
     names = [

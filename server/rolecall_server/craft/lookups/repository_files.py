@@ -14,7 +14,7 @@ from rolecall_analysis import Problem
 from rolecall_analysis.folder import files_below
 from rolecall_analysis.ignored import MAX_PATTERN_CHARACTERS, Ignored, is_ignored, is_there, read_rules
 from rolecall_server.context.items import check_shown
-from rolecall_server.craft.lookups.sources import Sources, bounded, shortened
+from rolecall_server.craft.lookups.sources import LookupSources, bounded, shortened
 from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.workspace import (
     MAX_FILE_BYTES,
@@ -59,7 +59,7 @@ class Pattern(BaseModel):
 
 @dataclass
 class _Found:
-    """What a search has come across."""
+    """The results that a search has found so far."""
 
     hits: list[str] = field(default_factory=list[str])
     n_files: int = 0
@@ -73,11 +73,11 @@ class _Found:
 
     @property
     def is_complete(self) -> bool:
-        """Whether each text file was searched."""
+        """Return whether each text file was searched."""
         return not (self.too_large or self.unreadable or self.n_beyond)
 
 
-def search(sources: Sources, words: Words) -> str:
+def search(sources: LookupSources, words: Words) -> str:
     """Return the lines that hold a text, by file, after a line that says what was searched.
 
     Raises:
@@ -118,7 +118,7 @@ def _lines_with(text: str, wanted: str) -> Iterator[tuple[int, str]]:
         begin += len(line) + 1
 
 
-def _text(sources: Sources, path: str, found: _Found) -> str | None:
+def _text(sources: LookupSources, path: str, found: _Found) -> str | None:
     """Return the text of *path*; ``None``, noted in *found*, where it is no text, too large or not to be read."""
     workspace = sources.view.workspace
     if (buffer := workspace.buffers.get(path)) is not None:
@@ -141,7 +141,7 @@ def _text(sources: Sources, path: str, found: _Found) -> str | None:
         return content.decode("utf-8", "replace")
 
 
-def _told(sources: Sources, wanted: str, found: _Found) -> str:
+def _told(sources: LookupSources, wanted: str, found: _Found) -> str:
     """Return what was found, and what was searched."""
     files = "1 text file" if found.n_files == 1 else f"{found.n_files:,} text files"
     searched = f"Searched {files}; left out: {', '.join(_left_out(sources, found))}."
@@ -152,7 +152,7 @@ def _told(sources: Sources, wanted: str, found: _Found) -> str:
     return f"{none} {wanted!r}. {searched}"
 
 
-def _left_out(sources: Sources, found: _Found) -> list[str]:
+def _left_out(sources: LookupSources, found: _Found) -> list[str]:
     root = sources.view.workspace.root
     said = ["what git ignores or tools installed"]
     said += [f"what {name} names" for name in PRIVACY_FILES if is_there(root / name)]
@@ -174,7 +174,7 @@ def _first_hits(found: _Found) -> Iterator[str]:
         yield f"… and {len(found.hits) - _MOST_HITS:,} more lines. Ask for something narrower."
 
 
-def list_files(sources: Sources, files: Pattern) -> str:
+def list_files(sources: LookupSources, files: Pattern) -> str:
     """Return the files that a pattern names, or what lies in a folder.
 
     Raises:
@@ -219,7 +219,7 @@ def _place(folder: str) -> str:
     return "" if plain == "." else plain
 
 
-def _paths(sources: Sources, place: str) -> list[str]:
+def _paths(sources: LookupSources, place: str) -> list[str]:
     """Return the files that git would read below the folder *place*, or *place* where it is one, in order.
 
     Those that are kept from models are not among them.
@@ -242,7 +242,7 @@ def _paths(sources: Sources, place: str) -> list[str]:
     return found
 
 
-def _below(sources: Sources, ignored: Ignored, place: str) -> list[str]:
+def _below(sources: LookupSources, ignored: Ignored, place: str) -> list[str]:
     """Return the files below the folder *place*: on disk, or made by edits that are not written yet."""
     workspace = sources.view.workspace
     why_private = privacy_of(workspace)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pydantic import BaseModel, Field
 
 from rolecall_analysis import is_test
-from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS, Sources, bounded, shortened, shown_lines
+from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS, LookupSources, bounded, shortened, shown_lines
 from rolecall_server.errors import CodeNotRun, NotFound
 from rolecall_server.sandbox import NotRun, ProcessEnd, TestRun
 
@@ -39,7 +39,7 @@ class Snippet(BaseModel):
     )
 
 
-async def run_test(sources: Sources, test: TestName) -> str:
+async def run_test(sources: LookupSources, test: TestName) -> str:
     """Return how a test ends, run in the sandbox with the edits so far.
 
     Raises:
@@ -65,7 +65,7 @@ def _told(run: TestRun) -> Iterator[str]:
         yield from outcome.detail.splitlines()
 
 
-async def run_python(sources: Sources, snippet: Snippet) -> str:
+async def run_python(sources: LookupSources, snippet: Snippet) -> str:
     """Return what a snippet prints, run in the sandbox with the edits so far and without what is kept from models.
 
     Raises:
@@ -79,7 +79,7 @@ async def run_python(sources: Sources, snippet: Snippet) -> str:
     return "\n".join([*said, *_hidden(sources), *both_ends(sources, end.output.splitlines())])
 
 
-def _hidden(sources: Sources) -> list[str]:
+def _hidden(sources: LookupSources) -> list[str]:
     """Return what a model is told of what was not there for its snippet."""
     return ["Not there for it: what is kept from models."] if sources.bench.kept_back.private else []
 
@@ -93,7 +93,7 @@ def _how_it_ended(end: ProcessEnd) -> str:
     return f"It ended{took} with exit code {end.exit_code}; " + ("it printed:" if end.output else "it printed nothing.")
 
 
-def both_ends(sources: Sources, lines: Sequence[str]) -> list[str]:
+def both_ends(sources: LookupSources, lines: Sequence[str]) -> list[str]:
     """Return *lines*, or as many from both ends as fit into an answer: how a program fails stands last."""
     left = [MAX_ANSWER_TOKENS // 2, MAX_ANSWER_TOKENS // 2]
     told: tuple[list[str], list[str]] = [], []

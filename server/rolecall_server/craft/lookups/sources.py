@@ -1,4 +1,6 @@
-"""What questions are answered from, and the lines of answers: private files never among them, and never too many."""
+"""The sources from which questions are answered, and the lines of answers: never of private files, and never
+too many.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from types import MappingProxyType
 from rolecall_analysis import Definition, definitions_in
 from rolecall_analysis.ignored import Ignored, is_ignored
 from rolecall_analysis.queries.symbols import definitions_named
-from rolecall_server.context import View
+from rolecall_server.context import PackSource
 from rolecall_server.context.items import check_shown
 from rolecall_server.craft.trial import Bench
 from rolecall_server.errors import FileRefused, NotFound
@@ -25,15 +27,15 @@ _MAX_LINE_CHARACTERS = 1_000
 
 
 @dataclass(frozen=True)
-class Sources:
+class LookupSources:
     """The repository, and where its code can be run, with the edits that were made so far."""
 
-    view: View
+    view: PackSource
     bench: Bench
     draft: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
     """The files as those edits have them; ``None`` where one is gone. It changes while the model works."""
 
-    def with_edits(self) -> Sources:
+    def with_edits(self) -> LookupSources:
         """Return these sources as they are now: what is read, and what the graph says, is as the edits have it."""
         draft = dict(self.draft)
         if not draft:
@@ -45,8 +47,8 @@ class Sources:
         return replace(self, view=replace(self.view, workspace=workspace, snapshot=snapshot), draft=draft)
 
 
-def bounded(sources: Sources, lines: Iterable[str], nothing: str) -> str:
-    """*lines* as far as they fit into an answer, with a word about the rest; *nothing* where there are none."""
+def bounded(sources: LookupSources, lines: Iterable[str], nothing: str) -> str:
+    """Return *lines* as far as they fit into an answer, with a word about the rest; *nothing* where there are none."""
     told: list[str] = []
     left = MAX_ANSWER_TOKENS
     remaining = iter(lines)
@@ -60,8 +62,8 @@ def bounded(sources: Sources, lines: Iterable[str], nothing: str) -> str:
     return "\n".join(told) or nothing
 
 
-def shown_lines(sources: Sources, path: str) -> list[str]:
-    """The lines of *path*, without their endings.
+def shown_lines(sources: LookupSources, path: str) -> list[str]:
+    """Return the lines of *path*, without their endings.
 
     Raises:
         FileRefused: it cannot be read, lies outside, is ignored by git or kept from models.
@@ -82,7 +84,7 @@ def shown_lines(sources: Sources, path: str) -> list[str]:
     return [line.rstrip("\r\n") for line in split_lines(text)]
 
 
-def _named_alike(sources: Sources, path: str) -> list[str]:
+def _named_alike(sources: LookupSources, path: str) -> list[str]:
     """Return the files beside *path* with its name and another ending, and those of its whole name elsewhere."""
     folder, name = posixpath.split(path)
     stem = posixpath.splitext(name)[0].casefold()
@@ -101,8 +103,8 @@ def git_would_read(workspace: Workspace, path: str) -> bool:
     return path in workspace.buffers or (rules is not None and not is_ignored(path, rules))
 
 
-def may_be_shown(sources: Sources, path: str) -> bool:
-    """Whether a model may be shown *path*."""
+def may_be_shown(sources: LookupSources, path: str) -> bool:
+    """Return whether a model may be shown *path*."""
     try:
         check_shown(sources.view, path)
     except FileRefused:
@@ -131,8 +133,8 @@ def place_of(definition: Definition) -> str:
     return f"{definition.path}:{definition.name_span.start.line + 1} {definition.signature}"
 
 
-def find_named(sources: Sources, name: str, path: str = "") -> list[Definition]:
-    """The definitions called *name*, plain or dotted, in *path* or anywhere; functions and classes first.
+def find_named(sources: LookupSources, name: str, path: str = "") -> list[Definition]:
+    """Return the definitions called *name*, plain or dotted, in *path* or anywhere; functions and classes first.
 
     Raises:
         NotFound: there is none, with those that are there.

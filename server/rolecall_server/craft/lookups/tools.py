@@ -1,9 +1,10 @@
-"""The questions as tools that a model is offered."""
+"""The questions as tools that a model is offered, and the client whose model uses them."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -11,10 +12,21 @@ from pydantic import BaseModel
 
 from rolecall_server.craft.lookups import questions, repository_files, running
 from rolecall_server.craft.lookups.packages import Symbol, documentation
-from rolecall_server.craft.lookups.sources import Sources
-from rolecall_server.model import ToolSpec
+from rolecall_server.craft.lookups.sources import LookupSources
+from rolecall_server.model import (
+    NO_WISHES,
+    ChatMessage,
+    ModelClient,
+    Relay,
+    Reply,
+    ToolLimits,
+    ToolSpec,
+    Wishes,
+    use_tools,
+)
+from rolecall_server.model.hidden_turns import Interludes
 
-_AT_ONCE: dict[str, tuple[str, type[BaseModel], Callable[[Sources, Any], str]]] = {
+_AT_ONCE: dict[str, tuple[str, type[BaseModel], Callable[[LookupSources, Any], str]]] = {
     "definition": ("The source of a function, class or variable.", questions.Named, questions.definition),
     "references": ("Every place that names a function, class or variable.", questions.Named, questions.uses_of),
     "callers": ("Every call that may reach a function or class.", questions.Named, questions.callers_of),
@@ -28,7 +40,7 @@ _AT_ONCE: dict[str, tuple[str, type[BaseModel], Callable[[Sources, Any], str]]] 
     "read_lines": ("Some lines of a file, numbered.", questions.Lines, questions.read_lines),
     "list_tests": ("The tests that reach a file.", questions.InFile, questions.list_tests),
 }
-_AWAITED: dict[str, tuple[str, type[BaseModel], Callable[[Sources, Any], Awaitable[str]]]] = {
+_AWAITED: dict[str, tuple[str, type[BaseModel], Callable[[LookupSources, Any], Awaitable[str]]]] = {
     "run_test": ("How a test ends, with your edits so far.", running.TestName, running.run_test),
     "run_python": (
         "What a few lines of Python print, with your edits so far: what the code does today, not what it should do.",
@@ -43,13 +55,13 @@ TOOL_NAMES = (*_AT_ONCE, *_AWAITED)
 """All lookups there are."""
 
 
-def tools_for(sources: Sources, names: Collection[str] = TOOL_NAMES) -> tuple[ToolSpec, ...]:
-    """The lookups called *names*, answered from *sources*."""
+def tools_for(sources: LookupSources, names: Collection[str] = TOOL_NAMES) -> tuple[ToolSpec, ...]:
+    """Return the lookups called *names*, answered from *sources*."""
 
-    async def at_once(answer: Callable[[Sources, Any], str], arguments: Any) -> str:
+    async def at_once(answer: Callable[[LookupSources, Any], str], arguments: Any) -> str:
         return await asyncio.to_thread(lambda: answer(sources.with_edits(), arguments))
 
-    async def awaited(answer: Callable[[Sources, Any], Awaitable[str]], arguments: Any) -> str:
+    async def awaited(answer: Callable[[LookupSources, Any], Awaitable[str]], arguments: Any) -> str:
         return await answer(await asyncio.to_thread(sources.with_edits), arguments)
 
     every = (
@@ -57,3 +69,32 @@ def tools_for(sources: Sources, names: Collection[str] = TOOL_NAMES) -> tuple[To
         *(ToolSpec(name, said, takes, partial(awaited, answer)) for name, (said, takes, answer) in _AWAITED.items()),
     )
     return tuple(tool for tool in every if tool.name in names)
+
+
+@dataclass
+class LookingUp(Relay):
+    """Asks *client* with *tools* at hand.
+
+    What was looked up stays in the conversation, at its place.
+    """
+
+    client: ModelClient
+    tools: Sequence[ToolSpec]
+    limits: ToolLimits = field(default_factory=ToolLimits)
+    _interludes: Interludes = field(default_factory=Interludes)
+
+    async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
+        """Return the client's answer, after its model has looked up what it wanted.
+
+        A call that brings a shape or tools of its own is passed on as it is.
+
+        Raises:
+            RolecallError: there is none; the error says who acts next.
+        """
+        asked = tuple(messages)
+        if wishes.shape is not None or wishes.tools:
+            return await self.client.complete(asked, wishes)
+        talk = await use_tools(self.client, self._interludes.restore(asked), self.tools, wishes, limits=self.limits)
+        if talk.uses:
+            self._interludes.keep((*asked, ChatMessage("assistant", talk.reply.text)), talk.messages)
+        return talk.reply

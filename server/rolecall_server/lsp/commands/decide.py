@@ -6,105 +6,113 @@ for a command of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rolecall_server.errors import FileRefused, NotFound, UserMustAct
-from rolecall_server.lsp.arguments import find_decided, find_hunk, find_proposal, read_text_argument
-from rolecall_server.lsp.decisions import accept_hunks, reject_hunks, replace_hunk_text, undo_decisions
+from rolecall_server.lsp.arguments import find_decided, find_hunk, find_hunks, find_proposal, read_text_argument
+from rolecall_server.lsp.asking import confirm
+from rolecall_server.lsp.decisions.deciding import accept_hunks, reject_hunks, replace_hunk_text, undo_decisions
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder
 from rolecall_server.lsp.writing import ask_in_box, ask_in_document, suffix_of
-from rolecall_server.review.proposal import HunkKind
-from rolecall_server.review.rendering import describe_hunk, hunk_diff
-from rolecall_server.review.shelf import Reviewed
+from rolecall_server.review.proposals.proposal import HunkKind
+from rolecall_server.review.proposals.proposal_store import Reviewed
+from rolecall_server.review.proposals.rendering import describe_hunk, hunk_diff
+
+Chosen = tuple[Folder, Reviewed, frozenset[str]]
+"""A proposal of a folder, and hunks of it to decide on."""
 
 
 def accept_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Accept one hunk, and the pending ones it needs."""
-    folder, reviewed, hunk_id = find_hunk(ls.session, arguments)
-    return _accept(ls, folder, reviewed, [hunk_id])
+    """Accept one hunk, or several of a proposal, and the pending ones they need."""
+    folder, reviewed, hunk_ids = find_hunks(ls.session, arguments)
+    return _accept(ls, [(folder, reviewed, frozenset(hunk_ids))])
 
 
 async def reject_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Reject one hunk; with `ask`, once the developer has said why."""
-    folder, reviewed, hunk_id = find_hunk(ls.session, arguments)
+    """Reject one hunk, or several of a proposal; with `ask`, once the developer has said why."""
+    folder, reviewed, hunk_ids = find_hunks(ls.session, arguments)
     if not arguments.get("ask") or read_text_argument(arguments, "reason"):
-        return _reject(ls, folder, reviewed, [hunk_id], arguments)
-    what = f"{hunk_id} of {reviewed.proposal.id}"
+        return _reject(ls, [(folder, reviewed, frozenset(hunk_ids))], arguments)
+    what = f"{', '.join(hunk_ids)} of {reviewed.proposal.id}"
     reason = await ask_in_box(ls, f"Why is {what} rejected?")
     if reason:
-        return _reject(ls, folder, reviewed, [hunk_id], {"reason": reason})
+        return _reject(ls, [(folder, reviewed, frozenset(hunk_ids))], {"reason": reason})
     nothing_yet: dict[str, Any] = {"proposalId": reviewed.proposal.id, "hunkIds": []}
     if reason is not None:
         return nothing_yet
 
     async def submit(text: str) -> None:
-        reject_hunks(ls, folder, reviewed.proposal.id, [hunk_id], text.strip())
+        reject_hunks(ls, folder, reviewed.proposal.id, hunk_ids, text.strip())
 
     guidance = (
         f"Say above why {what} is rejected, then save: that rejects it.",
         f"The next run of the {reviewed.proposal.role} on this file is told.",
         "Left empty, nothing is decided.",
         "",
-        *_lines_of(reviewed, hunk_id),
+        *(line for hunk_id in hunk_ids for line in _lines_of(reviewed, hunk_id)),
     )
-    return {**nothing_yet, "document": ask_in_document(ls, f"why-reject-{hunk_id}.txt", guidance, submit)}
+    return {**nothing_yet, "document": ask_in_document(ls, f"why-reject-{hunk_ids[0]}.txt", guidance, submit)}
 
 
 def accept_file(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Accept the hunks of one file that can still be placed; one that is off until chosen is left."""
-    folder, reviewed = find_proposal(ls.session, arguments)
-    in_file = _in_file(ls, folder, reviewed, arguments)
-    return _accept(ls, folder, reviewed, in_file & reviewed.taken_together)
+    """Accept the hunks of one file that can still be placed, of the proposal named or of all; one that is off until
+    chosen is left.
+    """
+    in_file = _in_file(ls, arguments)
+    chosen = [(folder, reviewed, hunk_ids & reviewed.taken_together) for folder, reviewed, hunk_ids in in_file]
+    off = {h for _, reviewed, hunk_ids in in_file for h in hunk_ids & reviewed.offered - reviewed.taken_together}
+    return _accept(ls, chosen, off, asks=not arguments.get("proposalId"))
 
 
 def reject_file(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Reject the undecided hunks of one file."""
-    folder, reviewed = find_proposal(ls.session, arguments)
-    return _reject(ls, folder, reviewed, _in_file(ls, folder, reviewed, arguments) & reviewed.undecided, arguments)
+    """Reject the undecided hunks of one file, of the proposal named or of all."""
+    in_file = _in_file(ls, arguments)
+    chosen = [(folder, reviewed, hunk_ids & reviewed.undecided) for folder, reviewed, hunk_ids in in_file]
+    return _reject(ls, chosen, arguments)
 
 
 def accept_proposal(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Accept every hunk that can still be placed; one that is off until chosen is left."""
     folder, reviewed = find_proposal(ls.session, arguments)
-    return _accept(ls, folder, reviewed, reviewed.taken_together)
+    return _accept(ls, [(folder, reviewed, reviewed.taken_together)], reviewed.offered - reviewed.taken_together)
 
 
 def reject_proposal(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Reject everything undecided, what is stale included."""
     folder, reviewed = find_proposal(ls.session, arguments)
-    return _reject(ls, folder, reviewed, reviewed.undecided, arguments)
+    return _reject(ls, [(folder, reviewed, reviewed.undecided)], arguments)
 
 
 def accept_all(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Accept every hunk of every proposal that can still be placed, one proposal after the other."""
-    waiting = [(folder, reviewed) for folder in ls.session.folders.values() for reviewed in folder.proposals.values()]
-    waiting = [(folder, reviewed) for folder, reviewed in waiting if reviewed.taken_together]
-    if not waiting:
-        raise NotFound("There is nothing left to decide.")
-
-    async def accept_each() -> None:
-        for folder, reviewed in waiting:
-            await accept_hunks(ls, folder, reviewed.proposal.id, reviewed.taken_together)
-
-    ls.later(accept_each())
-    return {"proposalIds": [reviewed.proposal.id for _, reviewed in waiting]}
+    waiting = [(folder, reviewed, reviewed.taken_together) for folder, reviewed in _waiting(ls)]
+    _accept(ls, waiting)
+    return {"proposalIds": [reviewed.proposal.id for _, reviewed, hunk_ids in waiting if hunk_ids]}
 
 
 def reject_all(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Reject everything undecided of every proposal."""
-    waiting = [(folder, reviewed) for folder in ls.session.folders.values() for reviewed in folder.proposals.values()]
-    for folder, reviewed in waiting:
-        _reject(ls, folder, reviewed, reviewed.undecided, arguments)
-    return {"proposalIds": [reviewed.proposal.id for _, reviewed in waiting]}
+    waiting = [(folder, reviewed, reviewed.undecided) for folder, reviewed in _waiting(ls)]
+    _reject(ls, waiting, arguments)
+    return {"proposalIds": [reviewed.proposal.id for _, reviewed, hunk_ids in waiting if hunk_ids]}
 
 
 def undo_decision(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Take back the decision on the hunk named, or what was decided last."""
-    folder, reviewed, hunk_ids = find_decided(ls.session, arguments)
-    ls.later(undo_decisions(ls, folder, reviewed.proposal.id, hunk_ids))
-    return {"proposalId": reviewed.proposal.id, "hunkIds": sorted(hunk_ids)}
+    """Take back the decision on the hunk named, or all that was decided last."""
+    decided = find_decided(ls.session, arguments)
+
+    async def undo_each() -> None:
+        for folder, reviewed, hunk_ids in decided:
+            await undo_decisions(ls, folder, reviewed.proposal.id, hunk_ids)
+        if len(decided) > 1:
+            taken_back = (f"{reviewed.proposal.id} ({', '.join(hunk_ids)})" for _, reviewed, hunk_ids in decided)
+            ls.tell(f"what was decided last is taken back: {'; '.join(taken_back)}.")
+
+    ls.later(undo_each())
+    return _reply([(folder, reviewed, frozenset(hunk_ids)) for folder, reviewed, hunk_ids in reversed(decided)])
 
 
 def edit_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -139,7 +147,7 @@ def _edit_in_document(ls: RolecallServer, folder: Folder, reviewed: Reviewed, hu
 
 
 def _lines_of(reviewed: Reviewed, hunk_id: str) -> list[str]:
-    """The hunk as a diff, for whoever has to say something about it."""
+    """Return the hunk as a diff, for whoever has to say something about it."""
     return [
         line
         for change, hunk in reviewed.proposal.hunks()
@@ -148,41 +156,95 @@ def _lines_of(reviewed: Reviewed, hunk_id: str) -> list[str]:
     ]
 
 
-def _accept(ls: RolecallServer, folder: Folder, reviewed: Reviewed, hunk_ids: Collection[str]) -> dict[str, Any]:
-    _check_some(hunk_ids, off=reviewed.offered - reviewed.taken_together)
-    ls.later(accept_hunks(ls, folder, reviewed.proposal.id, hunk_ids))
-    return {"proposalId": reviewed.proposal.id, "hunkIds": sorted(hunk_ids)}
-
-
-def _reject(
-    ls: RolecallServer,
-    folder: Folder,
-    reviewed: Reviewed,
-    hunk_ids: Collection[str],
-    arguments: Mapping[str, Any],
+def _accept(
+    ls: RolecallServer, chosen: Sequence[Chosen], off: Collection[str] = (), *, asks: bool = False
 ) -> dict[str, Any]:
-    _check_some(hunk_ids)
-    reject_hunks(ls, folder, reviewed.proposal.id, hunk_ids, read_text_argument(arguments, "reason"))
-    return {"proposalId": reviewed.proposal.id, "hunkIds": sorted(hunk_ids)}
+    chosen = _with_hunks(chosen, off)
+    are_many = len(chosen) > 1 or (asks and len(chosen[0][2]) > 1)
+
+    async def accept_each() -> None:
+        if are_many and ls.session.client.review and not await _wants_all(ls, chosen):
+            return
+        act_of = _acts(ls, chosen, "accept")
+        for folder, reviewed, hunk_ids in chosen:
+            await accept_hunks(ls, folder, reviewed.proposal.id, hunk_ids, act_id=act_of.get(folder.root))
+
+    ls.later(accept_each())
+    return _reply(chosen)
 
 
-def _check_some(hunk_ids: Collection[str], off: Collection[str] = ()) -> None:
-    if not hunk_ids and off:
-        raise NotFound(f"What is left shows findings, and is off: {', '.join(sorted(off))}.", "Accept it by itself.")
-    if not hunk_ids:
-        raise NotFound("There is nothing left to decide here.")
+def _reject(ls: RolecallServer, chosen: Sequence[Chosen], arguments: Mapping[str, Any]) -> dict[str, Any]:
+    chosen, reason = _with_hunks(chosen), read_text_argument(arguments, "reason")
+    act_of = _acts(ls, chosen, "reject")
+    for folder, reviewed, hunk_ids in chosen:
+        reject_hunks(ls, folder, reviewed.proposal.id, hunk_ids, reason, act_id=act_of.get(folder.root))
+    return _reply(chosen)
 
 
-def _in_file(ls: RolecallServer, folder: Folder, reviewed: Reviewed, arguments: Mapping[str, Any]) -> frozenset[str]:
-    """The hunks of the file the arguments name, by path or by URI.
+async def _wants_all(ls: RolecallServer, chosen: Sequence[Chosen]) -> bool:
+    """Ask once about many hunks, with their size, an editor that draws them: one key is not a choice."""
+    n_hunks = sum(len(hunk_ids) for _, _, hunk_ids in chosen)
+    changes = [(c, ids) for _, reviewed, ids in chosen for c in reviewed.proposal.files]
+    files = {change.path for change, ids in changes if any(hunk.id in ids for hunk in change.hunks)}
+    where = f"in {len(files)} files" if len(files) > 1 else f"in {files.pop()}"
+    whose = f"{len(chosen)} proposals" if len(chosen) > 1 else chosen[0][1].proposal.id
+    answer = f"Accept {n_hunks} hunks"
+    question = f"accept {n_hunks} hunks of {whose}, {where}?"
+    return await confirm(ls, question, [answer, "Cancel"]) == answer
+
+
+def _acts(ls: RolecallServer, chosen: Sequence[Chosen], kind: str) -> Mapping[Path, int]:
+    """Return the number of one act for each folder, where several proposals are decided on; all are undone
+    together.
+    """
+    if len(chosen) < 2:
+        return {}
+    acts = {root: ls.session.store.add_act(root, kind) for root in dict.fromkeys(one.root for one, _, _ in chosen)}
+    ls.session.decided_together = frozenset(acts.values())
+    return acts
+
+
+def _reply(chosen: Sequence[Chosen]) -> dict[str, Any]:
+    """Return the last of the proposals with its hunks, and where there are several, all of them."""
+    _, reviewed, hunk_ids = chosen[-1]
+    several = {"proposalIds": [each.proposal.id for _, each, _ in chosen]} if len(chosen) > 1 else {}
+    return {"proposalId": reviewed.proposal.id, "hunkIds": sorted(hunk_ids), **several}
+
+
+def _with_hunks(chosen: Sequence[Chosen], off: Collection[str] = ()) -> Sequence[Chosen]:
+    """Return those of *chosen* that have hunks.
 
     Raises:
-        NotFound: the proposal does not touch it.
+        NotFound: none has.
     """
-    path = read_text_argument(arguments, "path")
-    if not path and (uri := read_text_argument(arguments, "uri")):
-        path = ls.session.path_in(folder, uri) or ""
-    for change in reviewed.proposal.files:
-        if change.path == path:
-            return frozenset(hunk.id for hunk in change.hunks)
-    raise NotFound(f"{reviewed.proposal.id} does not touch {path or 'this file'}.")
+    some = [each for each in chosen if each[2]]
+    if not some and off:
+        raise NotFound(f"What is left shows findings, and is off: {', '.join(sorted(off))}.", "Accept it by itself.")
+    if not some:
+        raise NotFound("There is nothing left to decide here.")
+    return some
+
+
+def _waiting(ls: RolecallServer) -> list[tuple[Folder, Reviewed]]:
+    """Return the proposals with something to decide, folder by folder, the oldest first."""
+    return [(folder, reviewed) for folder in ls.session.folders.values() for reviewed in folder.proposals.values()]
+
+
+def _in_file(ls: RolecallServer, arguments: Mapping[str, Any]) -> list[Chosen]:
+    """Return the hunks of the file the arguments name, by path or by URI: of the proposal they name, or of all.
+
+    Raises:
+        NotFound: no proposal touches it.
+    """
+    named = read_text_argument(arguments, "proposalId")
+    path, uri = (read_text_argument(arguments, name) for name in ("path", "uri"))
+    found: list[Chosen] = []
+    for folder, reviewed in [find_proposal(ls.session, arguments)] if named else _waiting(ls):
+        in_folder = path or (ls.session.path_in(folder, uri) if uri else None)
+        change = reviewed.proposal.change_of(in_folder or "")
+        if change is not None:
+            found.append((folder, reviewed, frozenset(hunk.id for hunk in change.hunks)))
+    if not found:
+        who = f"{named} does not touch" if named else "No proposal touches"
+        raise NotFound(f"{who} {path or 'this file'}.")
+    return found

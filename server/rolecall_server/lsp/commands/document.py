@@ -9,10 +9,10 @@ from lsprotocol import types
 
 from rolecall_server.errors import NotFound
 from rolecall_server.lsp.arguments import read_text_argument
-from rolecall_server.lsp.pages import write_pages
+from rolecall_server.lsp.pages.files import write_pages
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.team.documents import Document, render
-from rolecall_server.team.documents.shelf import documents_in, documents_of, load_document, run_of
+from rolecall_server.team.documents.document_store import documents_in, documents_of, load_document, run_of
 
 
 def show_document(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def show_document(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str,
 
 
 def _newest(ls: RolecallServer) -> str:
-    """The id of the document that was made last in the opened folders.
+    """Return the id of the document that was made last in the opened folders.
 
     Raises:
         NotFound: there is none.

@@ -8,11 +8,11 @@ from typing import Any
 from lsprotocol import types
 
 from rolecall_server.lsp.arguments import find_proposal, read_text_argument
+from rolecall_server.lsp.proposals.shown import Address, SentAddress, find_any, find_run, render
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.lsp.shown import Address, SentAddress, find_any, find_run, render
 from rolecall_server.lsp.writing import scratch_folder
-from rolecall_server.review.rendering import describe_hunk, hunk_diff, hunk_header
-from rolecall_server.review.shelf import Reviewed
+from rolecall_server.review.proposals.proposal_store import Reviewed
+from rolecall_server.review.proposals.rendering import describe_hunk, hunk_diff, hunk_header
 from rolecall_server.team.sent import sent_calls, sent_json
 
 

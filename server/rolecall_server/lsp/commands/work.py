@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from rolecall_server.errors import BriefMissing, FileRefused
+from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.arguments import find_hunk, read_hand, read_range, read_text_argument, symbol_at
-from rolecall_server.lsp.runs import cancel_run, start_run
+from rolecall_server.lsp.runs.running import cancel_run, start_run
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.lsp.writing import ask_in_box, ask_in_document
+from rolecall_server.lsp.text.documents import brief_comment
+from rolecall_server.lsp.writing import ask_brief
 from rolecall_server.team.request import RoleName, RunRequest
 from rolecall_server.team.revising import revision_of
-from rolecall_server.workspace import split_lines
-
-_BRIEF_COMMENT = re.compile(r"(?:#|//|--|/\*|<!--)\s*+ROLECALL:(.*)")
 
 
 async def generate_tests(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -37,7 +34,7 @@ async def generate_tests(ls: RolecallServer, arguments: Mapping[str, Any]) -> di
         f"Say above what the tests of {symbol or path} shall be like, then save: that starts the work.",
         "Left empty, nothing is started.",
     )
-    return await _ask_brief(ls, "What shall the tests be like?", guidance, start)
+    return await ask_brief(ls, "What shall the tests be like?", guidance, start)
 
 
 async def implement_brief(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -60,7 +57,7 @@ async def implement_brief(ls: RolecallServer, arguments: Mapping[str, Any]) -> d
         f"Say above what to implement in {f'{symbol} of ' if symbol else ''}{path}, then save: that starts the work.",
         "Left empty, nothing is started.",
     )
-    return await (start(brief) if brief else _ask_brief(ls, "What shall the Engineer implement?", guidance, start))
+    return await (start(brief) if brief else ask_brief(ls, "What shall the Engineer implement?", guidance, start))
 
 
 async def revise_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -77,7 +74,7 @@ async def revise_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[
         f"Say above what shall be different in {hunk_id} of {reviewed.proposal.id}, then save: that starts the work.",
         "Left empty, nothing is started.",
     )
-    return await _ask_brief(ls, f"What shall be different in {hunk_id}?", guidance, start)
+    return await ask_brief(ls, f"What shall be different in {hunk_id}?", guidance, start)
 
 
 def cancel(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,31 +84,3 @@ def cancel(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
     for each in wanted:
         cancel_run(ls.session, each)
     return {"runIds": wanted}
-
-
-def brief_comment(text: str, first: int, last: int) -> str:
-    """The brief in a ``ROLECALL:`` comment on the lines from *first* to *last*; empty where there is none."""
-    for line in split_lines(text)[first : last + 1]:
-        if match := _BRIEF_COMMENT.search(line):
-            return match[1].strip().removesuffix("*/").removesuffix("-->").strip()
-    return ""
-
-
-async def _ask_brief(
-    ls: RolecallServer, question: str, guidance: Sequence[str], start: Callable[[str], Awaitable[dict[str, Any]]]
-) -> dict[str, Any]:
-    """What *start* replies to a brief from the developer, or the document in which it is to be written.
-
-    Raises:
-        BriefMissing: the developer was asked and said nothing.
-    """
-    typed = await ask_in_box(ls, question)
-    if typed is None:
-
-        async def submit(text: str) -> None:
-            await start(text.strip())
-
-        return {"document": ask_in_document(ls, "brief.md", guidance, submit)}
-    if not typed:
-        raise BriefMissing("No brief was given.", "Nothing was started.")
-    return await start(typed)

@@ -36,7 +36,9 @@ def main() -> int:
     timeout_s = request["first_timeout_s"]
     with (_here / "report.jsonl").open("a", encoding="utf-8") as report:
         for trial in request["trials"]:
-            target.write_bytes(trial["text"].encode("utf-8", "surrogatepass"))
+            (start, end), text = trial["span"], request["text"]
+            mutant = f"{text[:start]}{trial['became']}{text[end:]}"
+            target.write_bytes(mutant.encode("utf-8", "surrogatepass"))
             started = time.monotonic()
             _failed.write_bytes(b"")
             code = _run([*request["arguments"], *trial["tests"]], timeout_s)

@@ -178,7 +178,7 @@ def _path_of(item: pytest.Item) -> str:
 
 
 class Alone:
-    """Of the files that the repository would collect, only some: the others are not even read."""
+    """A plugin that keeps only some of the files that the repository would collect: the others are not even read."""
 
     def __init__(self, root: str, wanted: list[str]) -> None:
         self._folder = f"{root}/"

@@ -1,4 +1,4 @@
-"""What reports from the process that runs the workspace's tests, whatever runs them: it tells, line by line.
+"""The reporter in the process that runs the workspace's tests, whatever runs them: it tells, line by line.
 
 It reads ``request.json`` beside itself and tells what happens over a descriptor, unbuffered, so that a crash or a
 timeout keeps what was told before. It measures coverage, and sends imports that an editable installation would lead
@@ -99,7 +99,7 @@ def tell_report(test: str, when: str, outcome: str, *, message: str, detail: str
 
 
 def message_of(error: Any) -> str:
-    """*error* in one line."""
+    """Return *error* in one line."""
     failures = getattr(error, "failures", None)
     if type(error).__name__ == "MultipleDoctestFailures" and failures:
         error = failures[0]
@@ -245,7 +245,7 @@ class Redirection:
             tell("foreign", modules=foreign)
 
     def redirect(self, spec: ModuleSpec) -> ModuleSpec | None:
-        """*spec*, or that of the same file in the copy; ``None`` when the copy has no such file."""
+        """Return *spec*, or that of the same file in the copy; ``None`` when the copy has no such file."""
         location = self._in_copy(spec.origin) if spec.origin else None
         if location is None:
             return spec
@@ -255,7 +255,7 @@ class Redirection:
         return spec_from_file_location(spec.name, str(location), submodule_search_locations=folders)
 
     def _in_copy(self, location: str) -> Path | None:
-        """Where the copy has what the workspace itself has at *location*; ``None`` for a place elsewhere."""
+        """Return the path that the copy has for *location* in the workspace itself; ``None`` for a place elsewhere."""
         if not os.path.isabs(location):  # noqa: PTH117
             return None
         # Compared as texts: there are hundreds of modules, and building paths of them all takes 20 ms.
@@ -286,7 +286,9 @@ _folders: dict[str, str] = {}
 
 
 def _real(location: str) -> str:
-    """*location* with its links followed, those of its folder only once: there are hundreds of modules in a few."""
+    """Return *location* with its links followed; those of its folder are followed only once, as many modules lie in few
+    folders.
+    """
     folder, name = os.path.split(location)
     if folder not in _folders:
         _folders[folder] = os.path.realpath(folder)
@@ -295,7 +297,7 @@ def _real(location: str) -> str:
 
 
 class Session:
-    """What is watched from before the first import of the workspace's to the end."""
+    """The watchers that run from before the first import of the workspace's to the end."""
 
     def __init__(self) -> None:
         self.request: dict[str, Any] = json.loads((_here / "request.json").read_text("utf-8"))

@@ -106,7 +106,7 @@ class Teller(unittest.TestResult):
 
 
 def _detail(error: ErrorInfo) -> str:
-    """The traceback without the frames of unittest itself."""
+    """Return the traceback without the frames of unittest itself."""
     kind, raised, frame = error
     while frame is not None and "__unittest" in frame.tb_frame.f_globals:
         frame = frame.tb_next
@@ -115,7 +115,7 @@ def _detail(error: ErrorInfo) -> str:
 
 
 def main(targets: Sequence[str]) -> int:
-    """The exit code: 0 when every test passed, 1 when one did not, 5 when there was none."""
+    """Run the tests and return the exit code: 0 when every test passed, 1 when one did not, 5 when there was none."""
     session = Session()
     session.start()
     ids: dict[int, str] = {}
@@ -149,7 +149,7 @@ def main(targets: Sequence[str]) -> int:
 
 
 def _parts(test_id: str) -> Iterator[str]:
-    """What *test_id* lies in, from the file down to itself."""
+    """Yield the ids of what *test_id* lies in, from the file down to itself."""
     for end, character in enumerate(test_id):
         if character == ":" and test_id[end + 1 : end + 2] == ":":
             yield test_id[:end]
@@ -157,7 +157,7 @@ def _parts(test_id: str) -> Iterator[str]:
 
 
 def _files() -> Iterator[str]:
-    """The files that have the names of tests, as unittest's discovery knows them."""
+    """Yield the files that have the names of tests, as unittest's discovery knows them."""
     for folder, folders, names in os.walk("."):
         inner = [name for name in folders if not name.startswith(".") and name != "node_modules"]
         folders[:] = [name for name in inner if not os.path.exists(f"{folder}/{name}/pyvenv.cfg")]
@@ -167,7 +167,7 @@ def _files() -> Iterator[str]:
 
 
 def _load(target: str, ids: dict[int, str]) -> Iterable[unittest.TestCase]:
-    """The tests of *target*, each with an id; a file that cannot be imported is told, and has none."""
+    """Load the tests of *target*, each with an id; report a file that cannot be imported, which has none."""
     path, _, name = target.partition("::")
     try:
         module = _import(path)
@@ -191,7 +191,7 @@ def _load(target: str, ids: dict[int, str]) -> Iterable[unittest.TestCase]:
 
 
 def _import(path: str) -> ModuleType:
-    """The module in the file *path*, by the name it has in its package."""
+    """Import the file *path* by the name it has in its package, and return the module."""
     location = os.path.abspath(path)
     folder, name = os.path.split(location.rpartition(".")[0])
     while os.path.isfile(os.path.join(folder, "__init__.py")):

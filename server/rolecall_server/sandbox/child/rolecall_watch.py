@@ -1,4 +1,4 @@
-"""Which functions of the workspace each test runs, told by the interpreter's own events.
+"""The functions of the workspace that each test runs, told by the interpreter's own events.
 
 From Python 3.12 on the interpreter tells the first call of each function by `sys.monitoring`. Before, the C profiler of
 the standard library counts calls, in the thread that runs the tests. Neither stands in the way of coverage. What other
@@ -181,7 +181,7 @@ class LineCount:
 
 
 def _events() -> _Monitoring | _Profiling | None:
-    """What tells of calls here; ``None`` where another tool has taken its place."""
+    """Return the source that tells of calls here; ``None`` where another tool has taken its place."""
     try:
         return _Monitoring() if sys.version_info >= (3, 12) else _Profiling()
     except Exception:  # noqa: BLE001 -- an interpreter without either

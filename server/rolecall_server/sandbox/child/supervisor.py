@@ -44,7 +44,7 @@ _on_linux = sys.platform == "linux"
 
 
 def main(arguments: list[str]) -> int:
-    """The exit code of the command in *arguments*, once nothing of it runs any more."""
+    """Run the command in *arguments* and return its exit code when none of its processes runs any more."""
     end = arguments.index("--")
     options, command = _read_options(arguments[:end]), arguments[end + 1 :]
     if _on_linux:
@@ -110,7 +110,7 @@ def _holding(content: bytes) -> int:
 
 
 class _Limits:
-    """What all the command's processes together may take."""
+    """The limits on what all the command's processes together may take."""
 
     def __init__(self, options: dict[str, list[str]]) -> None:
         self.exceeded = ""
@@ -123,7 +123,7 @@ class _Limits:
         self._watches = _on_linux and bool(options.keys() & LIMIT_SIGNALS.keys())
 
     def are_kept(self) -> bool:
-        """Whether nothing is exceeded; looked at no more often than once in an interval."""
+        """Return whether no limit is exceeded; this is looked up at most once in an interval."""
         if self._watches and time.monotonic() >= self._next:
             self.exceeded = self._look()
             self._next = time.monotonic() + _WATCH_INTERVAL_S
@@ -146,7 +146,7 @@ class _Limits:
 
 
 def _wait(child: int, limits: _Limits) -> int | None:
-    """The wait status of *child*, or ``None`` when the lifeline ended or a limit was passed first."""
+    """Wait for *child* and return its wait status, or ``None`` when the lifeline ended or a limit was passed first."""
     wake, is_pipe = _wakeup(child)
     while True:
         status = _reap(child)
@@ -162,7 +162,7 @@ def _wait(child: int, limits: _Limits) -> int | None:
 
 
 def _wakeup(child: int) -> tuple[int, bool]:
-    """What becomes readable when *child* has ended, and whether it is a pipe to be emptied."""
+    """Return a descriptor that becomes readable when *child* has ended, and whether it is a pipe to be emptied."""
     try:
         return os.pidfd_open(child), False
     except (AttributeError, OSError):  # not Linux, or older than 5.3
@@ -181,7 +181,7 @@ def _wake(number: int, frame: object) -> None:
 
 
 def _reap(child: int) -> int | None:
-    """The wait status of *child* if it has ended; other children that have ended are let go."""
+    """Collect the children that have ended, and return the wait status of *child* if it is among them."""
     found = None
     while True:
         try:
@@ -227,7 +227,7 @@ def _kill(process: int) -> None:
 
 
 def _descendants(children: Callable[[int], list[int]]) -> set[int]:
-    """Every process below this one, the dead that nobody has waited for included."""
+    """Return every process below this one, the dead that nobody has waited for included."""
     below: set[int] = set()
     pending = [os.getpid()]
     while pending:
@@ -238,7 +238,7 @@ def _descendants(children: Callable[[int], list[int]]) -> set[int]:
 
 
 def _children(process: int) -> list[int]:
-    """The children of *process*, quickly; some are missed while others end."""
+    """Return the children of *process*, quickly; some are missed while others end."""
     found: list[int] = []
     try:
         for thread in os.listdir(f"/proc/{process}/task"):
@@ -249,7 +249,7 @@ def _children(process: int) -> list[int]:
 
 
 def _children_by_scanning() -> Callable[[int], list[int]]:
-    """What gives the children of a process, from one look at all processes of the machine."""
+    """Return a function that gives the children of a process, from one look at all processes of the machine."""
     children: dict[int, list[int]] = {}
     for process, parent in _parents():
         children.setdefault(parent, []).append(process)
@@ -267,7 +267,7 @@ def _parents() -> Iterator[tuple[int, int]]:
 
 
 def _own_memory(process: int) -> int:
-    """The bytes of memory of *process* that are no file's; what it shares with a fork counts for both."""
+    """Return the bytes of memory of *process* that are no file's; what it shares with a fork counts for both."""
     try:
         _, resident, shared, *_ = map(int, _read(f"/proc/{process}/statm").split())
     except (OSError, ValueError):
@@ -276,7 +276,7 @@ def _own_memory(process: int) -> int:
 
 
 def _part_of_memory(process: int) -> int:
-    """The bytes of memory of *process*, what it shares divided by those who share it."""
+    """Return the bytes of memory of *process*, what it shares divided by those who share it."""
     try:
         line = next(line for line in _read(f"/proc/{process}/smaps_rollup").splitlines() if line.startswith(b"Pss:"))
         return int(line.split()[1]) * 1024
@@ -285,7 +285,9 @@ def _part_of_memory(process: int) -> int:
 
 
 def _memory_is_scarce() -> bool:
-    """Whether the machine itself runs out: memory of no process (files in memory, pipes) is seen by this alone."""
+    """Return whether the machine itself runs out of memory; only this notices what belongs to no process (files in
+    memory, pipes).
+    """
     facts = dict(line.split(b":") for line in _read("/proc/meminfo").splitlines())
     total, available = (int(facts[name].split()[0]) for name in (b"MemTotal", b"MemAvailable"))
     return available < total * _SCARCE_MEMORY

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rolecall_server.sandbox.results import NotRun, Outcome, TestOutcome
+from rolecall_server.sandbox.event_lines import GARBLED, read_record
+from rolecall_server.sandbox.results import NotRun, Outcome, TestResult
 from rolecall_server.sandbox.run_folder import RunFolder
-from rolecall_server.sandbox.runners.port import Errand, Package, Told, find_tool, installation_of, worst_of
-from rolecall_server.sandbox.told import GARBLED, read_record
+from rolecall_server.sandbox.runners.port import Errand, RunnerPackage, Told, find_tool, installation_of, worst_of
 
 _SCRIPT = Path(__file__).parents[1] / "child" / "rolecall_rust.sh"
 _OWN_HOME = 'mkdir -p "$CARGO_HOME" && for kept in registry git; do ln -s "$0/$kept" "$CARGO_HOME/"; done && exec "$@"'
@@ -36,7 +36,7 @@ class CargoTests:
 
     name: str = "cargo test"
 
-    def prepare(self, package: Package, targets: Sequence[str], folder: RunFolder) -> Errand | NotRun:
+    def prepare(self, package: RunnerPackage, targets: Sequence[str], folder: RunFolder) -> Errand | NotRun:
         """``cargo test`` without network, for the whole crate: its unit tests lie in its sources."""
         cargo = find_tool("cargo", package)
         if isinstance(cargo, NotRun):
@@ -68,8 +68,8 @@ class CargoTests:
             reports_to_output=True,
         )
 
-    def read(self, package: Package, report: str, output: str) -> Told:
-        """What cargo says of the build, and each test program of its tests."""
+    def read(self, package: RunnerPackage, report: str, output: str) -> Told:
+        """Read what cargo says of the build, and each test program of its tests."""
         records = [*_records(report)]
         outcomes = [*_faults(package, records), *_tests(records)]
         built = [bool(record["success"]) for record in records if record.get("reason") == "build-finished"]
@@ -85,8 +85,8 @@ def _records(report: str) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _faults(package: Package, records: Sequence[dict[str, Any]]) -> Iterator[TestOutcome]:
-    """What does not compile, a file each."""
+def _faults(package: RunnerPackage, records: Sequence[dict[str, Any]]) -> Iterator[TestResult]:
+    """Yield an outcome for what does not compile, a file each."""
     for record in records:
         if record.get("reason") != "compiler-message":
             continue
@@ -95,12 +95,12 @@ def _faults(package: Package, records: Sequence[dict[str, Any]]) -> Iterator[Tes
             spans: list[dict[str, Any]] = [span for span in said["spans"] if span["is_primary"]]
             if said["level"] == "error" and spans:
                 where = f"line {spans[0]['line_start']}: {said['message']}"
-                yield TestOutcome(
+                yield TestResult(
                     package.path_of(spans[0]["file_name"]), "error", 0.0, where, str(said.get("rendered") or "")
                 )
 
 
-def _tests(records: Sequence[dict[str, Any]]) -> Iterator[TestOutcome]:
+def _tests(records: Sequence[dict[str, Any]]) -> Iterator[TestResult]:
     program = ""
     for record in records:
         if record.get("kind") == "program":
@@ -108,7 +108,7 @@ def _tests(records: Sequence[dict[str, Any]]) -> Iterator[TestOutcome]:
         elif record.get("type") == "test" and record.get("event") in _OUTCOMES:
             failed = record["event"] == "failed"
             printed = record.get("stdout", "") if failed else ""
-            yield TestOutcome(
+            yield TestResult(
                 f"{program}::{record['name']}",
                 _OUTCOMES[record["event"]],
                 float(record.get("exec_time", 0)),
@@ -118,7 +118,7 @@ def _tests(records: Sequence[dict[str, Any]]) -> Iterator[TestOutcome]:
 
 
 def _message(printed: str) -> str:
-    """The panic in one line; where it stands in the text differs before and after Rust 1.73."""
+    """Return the panic in one line; where it stands in the text differs before and after Rust 1.73."""
     found = _PANIC.search(printed)
     if found is None:
         return (printed.strip().splitlines() or ["it failed"])[0]
@@ -130,7 +130,7 @@ def _program(record: dict[str, Any]) -> str:
 
 
 def _running(records: Sequence[dict[str, Any]]) -> str:
-    """The test that began last of those that have not ended, where its program has not either."""
+    """Return the test that began last of those that have not ended, where its program has not either."""
     program, open_tests = "", dict[str, None]()
     for record in records:
         if record.get("kind") == "program":

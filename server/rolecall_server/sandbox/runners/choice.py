@@ -1,4 +1,4 @@
-"""Which runner a file is for, by its language and by what its package says."""
+"""The choice of the runner for a file, by its language and by what its package says."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from rolecall_server.sandbox.runners.go import GoTests
 from rolecall_server.sandbox.runners.javascript import TEST_FILE, framework_of
 from rolecall_server.sandbox.runners.jest import JEST, VITEST
 from rolecall_server.sandbox.runners.node import NodeTests
-from rolecall_server.sandbox.runners.port import Package, Runner
-from rolecall_server.sandbox.shadow import Shadow
+from rolecall_server.sandbox.runners.port import Runner, RunnerPackage
+from rolecall_server.sandbox.shadow.shadow import Shadow
 
 _JAVASCRIPT = re.compile(r"\.[cm]?[jt]sx?$")
 _MANIFESTS = {".go": "go.mod", ".rs": "Cargo.toml"}
@@ -20,19 +20,21 @@ _BY_FRAMEWORK: dict[str, Runner] = {"vitest": VITEST, "jest": JEST, "node": Node
 
 
 def runs_tests(path: str) -> bool:
-    """Whether tests of the language of *path* can be run here, Python's left aside."""
+    """Return whether tests of the language of *path* can be run here, Python's left aside."""
     return _manifest(path) != ""
 
 
 def is_test_file(path: str) -> bool:
-    """Whether *path* holds tests alone, by its name; Rust's have no names of their own."""
+    """Return whether *path* holds tests alone, by its name; Rust's have no names of their own."""
     if _JAVASCRIPT.search(path):
         return TEST_FILE.fullmatch(path) is not None
     return path.endswith("_test.go")
 
 
-def choose_runner(shadow: Shadow, path: str) -> tuple[Runner, Package] | NotRun:
-    """What runs the tests of or for *path*, and the package it belongs to: the nearest folder with a manifest."""
+def choose_runner(shadow: Shadow, path: str) -> tuple[Runner, RunnerPackage] | NotRun:
+    """Return the runner of the tests of or for *path*, and the package that the path belongs to: the nearest folder
+    with a manifest.
+    """
     name = _manifest(path)
     package = _package(shadow, path, name)
     if package is None:
@@ -46,14 +48,14 @@ def choose_runner(shadow: Shadow, path: str) -> tuple[Runner, Package] | NotRun:
 
 
 def _manifest(path: str) -> str:
-    """The name of the file that says what the package of *path* is."""
+    """Return the name of the file that says what the package of *path* is."""
     if _JAVASCRIPT.search(path):
         return "package.json"
     return _MANIFESTS.get(PurePosixPath(path).suffix, "")
 
 
-def _package(shadow: Shadow, path: str, name: str) -> Package | None:
+def _package(shadow: Shadow, path: str, name: str) -> RunnerPackage | None:
     for folder in PurePosixPath(path).parents:
         if shadow.on_disk(str(folder / name)).is_file():
-            return Package(shadow, "" if str(folder) == "." else str(folder))
+            return RunnerPackage(shadow, "" if str(folder) == "." else str(folder))
     return None

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from rolecall_server.sandbox.results import NotRun, Outcome, TestOutcome
+from rolecall_server.sandbox.event_lines import read_record
+from rolecall_server.sandbox.results import NotRun, Outcome, TestResult
 from rolecall_server.sandbox.run_folder import RunFolder
-from rolecall_server.sandbox.runners.port import Errand, Package, Told, find_tool, installation_of
-from rolecall_server.sandbox.told import read_record
+from rolecall_server.sandbox.runners.port import Errand, RunnerPackage, Told, find_tool, installation_of
 
 _OWN_CACHE = 'mkdir -p "$GOCACHE" && cp -rs "$0/." "$GOCACHE" 2>/dev/null; exec "$@"'
 """Go writes beside what it has compiled before, the standard library above all, which can only be read."""
@@ -25,7 +25,7 @@ _CHATTER = re.compile(r"\s*(?:===|---|PASS\b|FAIL\b|ok\b)")
 _FAULT = re.compile(r"^(\S+\.go:\d+(?::\d+)?: .+)$", re.MULTILINE)
 _SETUP = "[setup failed]"
 _NOT_BUILT = re.compile(r"FAIL\t(\S+) \[(?:build|setup) failed\]")
-"""What Go before 1.24 writes between the events."""
+"""The text that Go before 1.24 writes between the events."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class GoTests:
 
     name: str = "go test"
 
-    def prepare(self, package: Package, targets: Sequence[str], folder: RunFolder) -> Errand | NotRun:
+    def prepare(self, package: RunnerPackage, targets: Sequence[str], folder: RunFolder) -> Errand | NotRun:
         """``go test`` for the packages that hold *targets*; modules come from the developer's cache alone."""
         go = find_tool("go", package)
         if isinstance(go, NotRun):
@@ -56,8 +56,8 @@ class GoTests:
             reports_to_output=True,
         )
 
-    def read(self, package: Package, report: str, output: str) -> Told:
-        """What the events say of each test, and of packages that do not build."""
+    def read(self, package: RunnerPackage, report: str, output: str) -> Told:
+        """Read what the events say of each test, and of packages that do not build."""
         events = [*_events(report)]
         started = {event["Package"]: event for event in events if "Package" in event}
         ended = {event["Package"] for event in events if _ends_package(event)}
@@ -87,7 +87,7 @@ def _ends_package(event: dict[str, Any]) -> bool:
     return "Test" not in event and event["Action"] in _OUTCOMES
 
 
-def _id(package: Package, event: dict[str, Any]) -> str:
+def _id(package: RunnerPackage, event: dict[str, Any]) -> str:
     module = re.search(r"^module\s+\"?([^\s\"]+)", package.read("go.mod"), re.MULTILINE)
     name: str = event.get("Package") or str(event.get("ImportPath", "")).partition(" ")[0]
     inside = name.removeprefix(module[1]).strip("/") if module else name
@@ -95,7 +95,7 @@ def _id(package: Package, event: dict[str, Any]) -> str:
     return f"{path}::{event['Test']}" if "Test" in event else path
 
 
-def _tests(package: Package, events: Sequence[dict[str, Any]]) -> Iterator[TestOutcome]:
+def _tests(package: RunnerPackage, events: Sequence[dict[str, Any]]) -> Iterator[TestResult]:
     printed: dict[tuple[str, str], list[str]] = defaultdict(list)
     for event in events:
         if "Test" not in event:
@@ -107,12 +107,12 @@ def _tests(package: Package, events: Sequence[dict[str, Any]]) -> Iterator[TestO
             text = "".join(printed[key])
             message = " ".join((text.strip().splitlines() or [""])[0].split()) if event["Action"] != "pass" else ""
             detail = text if event["Action"] == "fail" else ""
-            yield TestOutcome(
+            yield TestResult(
                 _id(package, event), _OUTCOMES[event["Action"]], float(event.get("Elapsed", 0)), message, detail
             )
 
 
-def _broken(package: Package, events: Sequence[dict[str, Any]], output: str) -> Iterator[TestOutcome]:
+def _broken(package: RunnerPackage, events: Sequence[dict[str, Any]], output: str) -> Iterator[TestResult]:
     """Packages that failed without a test that did: they do not build, or a test ended the process."""
     failed_inside = {event["Package"] for event in events if "Test" in event and event["Action"] == "fail"}
     for event in events:
@@ -121,7 +121,7 @@ def _broken(package: Package, events: Sequence[dict[str, Any]], output: str) -> 
         said = "".join(_said_of(event["Package"], events)) + output
         fault = _FAULT.search(said)
         lines = [line.strip() for line in said.splitlines() if line.strip() and not _CHATTER.match(line)]
-        yield TestOutcome(
+        yield TestResult(
             _id(package, event), "error", message=fault[1] if fault else (lines or ["it failed"])[0], detail=said
         )
 
@@ -134,7 +134,7 @@ def _said_of(name: str, events: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 
 def _missing(events: Sequence[dict[str, Any]], output: str) -> str:
-    """Why nothing could be built at all: a package that nobody installed."""
+    """Return the reason why nothing could be built at all, a package that nobody installed; else empty."""
     said = "".join(str(event.get("Output", "")) for event in events)
     if _SETUP not in said and events:
         return ""
@@ -143,8 +143,8 @@ def _missing(events: Sequence[dict[str, Any]], output: str) -> str:
     return reason.partition("; to add it:")[0].rstrip(".")
 
 
-def _running(package: Package, events: Sequence[dict[str, Any]]) -> str:
-    """The test that began last of those that have not ended."""
+def _running(package: RunnerPackage, events: Sequence[dict[str, Any]]) -> str:
+    """Return the test that began last of those that have not ended."""
     open_tests: dict[tuple[str, str], dict[str, Any]] = {}
     for event in events:
         if "Test" in event:
@@ -157,13 +157,13 @@ def _running(package: Package, events: Sequence[dict[str, Any]]) -> str:
 
 
 def _module_cache() -> Path:
-    """Where Go keeps what it has downloaded."""
+    """Return the folder in which Go keeps what it has downloaded."""
     named = os.environ.get("GOMODCACHE")
     paths = os.environ.get("GOPATH", "").split(os.pathsep)[0]
     return Path(named) if named else Path(paths or Path.home() / "go", "pkg", "mod")
 
 
 def _build_cache() -> Path:
-    """Where Go keeps what it has compiled."""
+    """Return the folder in which Go keeps what it has compiled."""
     named = os.environ.get("GOCACHE")
     return Path(named or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache", "go-build"))

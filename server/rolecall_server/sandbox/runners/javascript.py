@@ -1,4 +1,4 @@
-"""What a JavaScript or TypeScript package says about its tests, and what is installed for it."""
+"""The declarations of a JavaScript or TypeScript package about its tests, and what is installed for it."""
 
 from __future__ import annotations
 
@@ -7,30 +7,30 @@ import re
 from pathlib import PurePosixPath
 from typing import Any, cast
 
-from rolecall_server.sandbox.confinement import Unconfined
 from rolecall_server.sandbox.results import NotRun
-from rolecall_server.sandbox.runners.port import NEVER_INSTALLED, Package
+from rolecall_server.sandbox.runners.port import NEVER_INSTALLED, RunnerPackage
+from rolecall_server.sandbox.walls.confinement import Unconfined
 
 TEST_FILE = re.compile(
-    r"(?:.*/)?(?:__tests__|tests?)/(?:.*/)?[^/]*\.[cm]?[jt]sx?|.*[.\-_](?:test|spec)\.[cm]?[jt]sx?"
-    r"|(?:.*/)?test(?:-[^/]*)?\.[cm]?[jt]sx?"
+    r"\A(?=.*\.[cm]?[jt]sx?\Z)(?:(?:.*/)?(?:__tests__|tests?)/.*|.*[.\-_](?:test|spec)\.[^./]*"
+    r"|(?:.*/)?test(?:-[^/]*)?\.[^./]*)"
 )
 """The names that Node, jest and vitest know tests by."""
 
 _OTHERS = ("mocha", "ava", "tap", "jasmine", "karma", "cypress", "playwright", "bun test", "deno test")
 
 
-def script_of_tests(package: Package) -> str:
-    """The package's ``test`` script; empty where it has none."""
+def script_of_tests(package: RunnerPackage) -> str:
+    """Return the package's ``test`` script; empty where it has none."""
     scripts = _table(manifest(package).get("scripts"))
     return str(scripts.get("test", ""))
 
 
-def manifest(package: Package) -> dict[str, Any]:
-    """The package's ``package.json``; empty where it has none that can be read."""
+def manifest(package: RunnerPackage) -> dict[str, Any]:
+    """Return the package's ``package.json``; empty where it has none that can be read."""
     try:
         return _table(json.loads(package.read("package.json")))
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
 
 
@@ -38,13 +38,14 @@ def _table(said: Any) -> dict[str, Any]:
     return cast("dict[str, Any]", said) if isinstance(said, dict) else {}
 
 
-def framework_of(package: Package) -> str | NotRun:
+def framework_of(package: RunnerPackage) -> str | NotRun:
     """``vitest``, ``jest`` or ``node``: what the script names, else what is configured, else what is depended on."""
     script = script_of_tests(package)
     for name in ("vitest", "jest"):
         if re.search(rf"\b{name}\b", script):
             return name
-    if re.search(r"\bnode\b.*--test\b", script):
+    node = re.search(r"\bnode\b", script)
+    if node and re.search(r"--test\b", script[node.end() :]):
         return "node"
     if other := next((name for name in _OTHERS if re.search(rf"\b{name}\b", script)), ""):
         return NotRun(f"{package.path_of('package.json')} runs its tests by {other}, which Rolecall cannot.")
@@ -55,8 +56,8 @@ def framework_of(package: Package) -> str | NotRun:
     return next((name for name in ("vitest", "jest") if name in wanted or name in said), "node")
 
 
-def find_module(package: Package, name: str, program: str) -> str | NotRun:
-    """The path of *program* in the package *name* of the nearest ``node_modules``, as a command finds it."""
+def find_module(package: RunnerPackage, name: str, program: str) -> str | NotRun:
+    """Return the path of *program* in the package *name* of the nearest ``node_modules``, as a command finds it."""
     for folder in (PurePosixPath(package.folder), *PurePosixPath(package.folder).parents):
         if (package.shadow.original / folder / "node_modules" / name / program).is_file():
             unconfined = isinstance(package.shadow.confinement, Unconfined)
@@ -70,15 +71,15 @@ def find_module(package: Package, name: str, program: str) -> str | NotRun:
     )
 
 
-def _link(package: Package, folder: PurePosixPath) -> None:
+def _link(package: RunnerPackage, folder: PurePosixPath) -> None:
     """A copy has no ``node_modules``; the workspace's own serves."""
     link = package.shadow.root / folder / "node_modules"
     if not link.exists():
         link.symlink_to(package.shadow.original / folder / "node_modules", target_is_directory=True)
 
 
-def installed_modules(package: Package) -> tuple[str, ...]:
-    """The folders ``node_modules`` of the package and those above it, relative to the workspace."""
+def installed_modules(package: RunnerPackage) -> tuple[str, ...]:
+    """Return the folders ``node_modules`` of the package and those above it, relative to the workspace."""
     folders = (PurePosixPath(package.folder), *PurePosixPath(package.folder).parents)
     found = (folder / "node_modules" for folder in folders)
     return tuple(str(path) for path in found if (package.shadow.original / path).is_dir())

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rolecall_server.sandbox.results import NotRun, Outcome, TestOutcome
+from rolecall_server.sandbox.event_lines import GARBLED, read_record
+from rolecall_server.sandbox.results import NotRun, Outcome, TestResult
 from rolecall_server.sandbox.run_folder import RunFolder
 from rolecall_server.sandbox.runners.javascript import find_module, installed_modules
-from rolecall_server.sandbox.runners.port import Errand, Package, Told, find_tool, installation_of, worst_of
-from rolecall_server.sandbox.told import GARBLED, read_record
+from rolecall_server.sandbox.runners.port import Errand, RunnerPackage, Told, find_tool, installation_of, worst_of
 
 _OUTCOMES: dict[str, Outcome] = {"passed": "passed", "failed": "failed", "pending": "skipped", "skipped": "skipped"}
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -30,8 +30,8 @@ class JestLike:
     program: str
     """Its file in its package."""
 
-    def prepare(self, package: Package, targets: Sequence[str], folder: RunFolder) -> Errand | NotRun:
-        """The runner with its JSON report; its caches go where the run may write."""
+    def prepare(self, package: RunnerPackage, targets: Sequence[str], folder: RunFolder) -> Errand | NotRun:
+        """Return the call of the runner with its JSON report; its caches go to where the run may write."""
         node = find_tool("node", package)
         program = find_module(package, self.name, self.program)
         for missing in (node, program):
@@ -54,9 +54,9 @@ class JestLike:
         files = ("--runTestsByPath",) if names_files else ()
         return ("--ci", "--json", report, cache, "--watchman=false", "--colors=false", "--passWithNoTests", *files)
 
-    def read(self, package: Package, report: str, output: str) -> Told:
-        """What the one JSON document says."""
-        outcomes: list[TestOutcome] = []
+    def read(self, package: RunnerPackage, report: str, output: str) -> Told:
+        """Read the outcomes of the tests from the one JSON document."""
+        outcomes: list[TestResult] = []
         for file in (read_record(report) or {})["testResults"]:
             with suppress(*GARBLED):
                 outcomes += _of_file(package, file)
@@ -67,25 +67,25 @@ JEST = JestLike("jest", "bin/jest.js")
 VITEST = JestLike("vitest", "vitest.mjs")
 
 
-def _of_file(package: Package, file: dict[str, Any]) -> Iterator[TestOutcome]:
+def _of_file(package: RunnerPackage, file: dict[str, Any]) -> Iterator[TestResult]:
     path = package.path_of(str(file["name"]).removeprefix(f"{package.place}/"))
     tests = file["assertionResults"]
     if file["status"] == "failed" and not any(test["status"] == "failed" for test in tests):
         text = _COLOUR.sub("", file.get("message") or "")
-        yield TestOutcome(path, "error", message=_first_line(text), detail=text)
+        yield TestResult(path, "error", message=_first_line(text), detail=text)
     for test in tests:
         yield _of_test(path, test)
 
 
-def _of_test(path: str, test: dict[str, Any]) -> TestOutcome:
+def _of_test(path: str, test: dict[str, Any]) -> TestResult:
     test_id = f"{path}::{' > '.join([*test['ancestorTitles'], test['title']])}"
     text = _COLOUR.sub("", "\n".join(test.get("failureMessages") or ()))
     duration_s = float(test.get("duration") or 0) / 1000
-    return TestOutcome(test_id, _OUTCOMES.get(test["status"], "skipped"), duration_s, _first_line(text), text)
+    return TestResult(test_id, _OUTCOMES.get(test["status"], "skipped"), duration_s, _first_line(text), text)
 
 
 def _first_line(text: str) -> str:
-    """The first line that says something, with what was expected and what came instead."""
+    """Return the first line that says something, with what was expected and what came instead."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and not line.strip().startswith("●")]
     compared = [" ".join(line.split()) for line in lines if line.startswith(("Expected", "Received"))]
     return "; ".join([*lines[:1], *compared[:2]])

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rolecall_server.sandbox.results import NotRun, TestOutcome
+from rolecall_server.sandbox.event_lines import GARBLED, records_in
+from rolecall_server.sandbox.results import NotRun, TestResult
 from rolecall_server.sandbox.run_folder import RunFolder
 from rolecall_server.sandbox.runners.javascript import script_of_tests
-from rolecall_server.sandbox.runners.port import Errand, Package, Told, find_tool, installation_of, worst_of
-from rolecall_server.sandbox.told import GARBLED, records_in
+from rolecall_server.sandbox.runners.port import Errand, RunnerPackage, Told, find_tool, installation_of, worst_of
 
 _REPORTER = Path(__file__).parents[1] / "child" / "rolecall_node.mjs"
 _KEPT_OPTION = re.compile(r"(?:--import|--loader|--require|-r|--experimental-loader)(?:=|\s+)\S+|--experimental-\S+")
@@ -31,7 +31,7 @@ class NodeTests:
 
     name: str = "node --test"
 
-    def prepare(self, package: Package, targets: Sequence[str], folder: RunFolder) -> Errand | NotRun:
+    def prepare(self, package: RunnerPackage, targets: Sequence[str], folder: RunFolder) -> Errand | NotRun:
         """``node --test`` with the loaders that the package's own script names."""
         node = find_tool("node", package)
         if isinstance(node, NotRun):
@@ -47,9 +47,9 @@ class NodeTests:
             (str(node), *loaders, "--test", *reporting, *files), installation_of(node), programs=(node.parent,)
         )
 
-    def read(self, package: Package, report: str, output: str) -> Told:
-        """What the reporter told, a line for each test."""
-        outcomes: list[TestOutcome] = []
+    def read(self, package: RunnerPackage, report: str, output: str) -> Told:
+        """Read what the reporter told, a line for each test."""
+        outcomes: list[TestResult] = []
         running, is_complete = "", False
         for record in records_in(report):
             with suppress(*GARBLED):
@@ -67,14 +67,16 @@ class NodeTests:
 
 
 def _counts(record: dict[str, Any]) -> bool:
-    """Whether the record is about a test; a suite or a file is one where it failed, and not by its tests alone."""
+    """Return whether the record counts as a test; one of a suite or a file does where it failed for another reason than
+    its tests.
+    """
     is_file = len(record["names"]) == 1 and record["file"].endswith(record["names"][0])
     if record["kind"] == "pass":
         return not record["suite"] and not is_file
     return record["failure"] != "subtestsFailed"
 
 
-def _id(package: Package, record: dict[str, Any]) -> str:
+def _id(package: RunnerPackage, record: dict[str, Any]) -> str:
     if record["kind"] == "end":
         return ""
     names: list[str] = record["names"]
@@ -85,17 +87,17 @@ def _id(package: Package, record: dict[str, Any]) -> str:
     return f"{path}::{' > '.join(inside)}" if inside else path
 
 
-def _outcome(test_id: str, record: dict[str, Any]) -> TestOutcome:
+def _outcome(test_id: str, record: dict[str, Any]) -> TestResult:
     skipped, todo = record["skipped"], record["todo"]
     if skipped is not False:
-        return TestOutcome(test_id, "skipped", message=skipped if isinstance(skipped, str) else "")
+        return TestResult(test_id, "skipped", message=skipped if isinstance(skipped, str) else "")
     failed = record["kind"] == "fail"
     if todo is not False:
-        return TestOutcome(test_id, "xfailed" if failed else "skipped", record["duration_s"])
+        return TestResult(test_id, "xfailed" if failed else "skipped", record["duration_s"])
     if not failed:
-        return TestOutcome(test_id, "passed", record["duration_s"])
+        return TestResult(test_id, "passed", record["duration_s"])
     kind = "failed" if "::" in test_id and record["failure"] == "testCodeFailure" else "error"
     message = " ".join(f"{record['name']}: {record['message']}".split()).removeprefix(": ")
     if kind == "error" and (raised := _RAISED.findall(record["printed"])):
         message = raised[-1]  # a file that cannot be read tells no more than that it failed
-    return TestOutcome(test_id, kind, record["duration_s"], message, record["detail"] or record["printed"])
+    return TestResult(test_id, kind, record["duration_s"], message, record["detail"] or record["printed"])

@@ -9,17 +9,18 @@ from pathlib import Path, PurePosixPath
 from types import MappingProxyType
 from typing import Protocol
 
-from rolecall_server.sandbox.confinement import Unconfined
-from rolecall_server.sandbox.programs import program_on_path
-from rolecall_server.sandbox.results import NotRun, TestOutcome
+from rolecall_server.sandbox.results import NotRun, TestResult
 from rolecall_server.sandbox.run_folder import RunFolder
-from rolecall_server.sandbox.shadow import Shadow
+from rolecall_server.sandbox.shadow.shadow import Shadow
+from rolecall_server.sandbox.walls.confinement import Unconfined
+from rolecall_server.sandbox.walls.programs import program_on_path
+from rolecall_server.workspace import MAX_FILE_BYTES, read_beginning
 
 NEVER_INSTALLED = "Rolecall installs nothing."
 
 
 @dataclass(frozen=True)
-class Package:
+class RunnerPackage:
     """The part of a workspace whose tests one command runs: a folder with a ``package.json``, say."""
 
     shadow: Shadow
@@ -28,52 +29,51 @@ class Package:
 
     @property
     def place(self) -> Path:
-        """Where a command finds it: in its own place behind walls, so that what was built there can be used."""
+        """Return the folder where a command finds the package: in its own place behind walls, so that what was built
+        there can be used.
+        """
         unconfined = isinstance(self.shadow.confinement, Unconfined)
         return (self.shadow.root if unconfined else self.shadow.original) / self.folder
 
     def read(self, name: str) -> str:
-        """The text of its file *name*; empty where there is none that can be read."""
-        try:
-            return self.shadow.on_disk(self.path_of(name)).read_text("utf-8", "replace")
-        except OSError:
-            return ""
+        """Return the text of its file *name*; empty where there is none that can be read."""
+        return read_beginning(self.shadow.on_disk(self.path_of(name)), MAX_FILE_BYTES).decode("utf-8", "replace")
 
     def path_of(self, name: str) -> str:
-        """The path of *name* in the workspace."""
+        """Return the path of *name* in the workspace."""
         return str(PurePosixPath(self.folder, name))
 
     def relative(self, path: str) -> str:
-        """*path*, which is relative to the workspace, as the package's own commands name it."""
+        """Return *path*, which is relative to the workspace, as a path relative to the package."""
         return os.path.relpath(path, self.folder or ".")
 
 
 @dataclass(frozen=True)
 class Errand:
-    """What a runner asks to be started, in the folder of its package."""
+    """A command that a runner asks to be started, in the folder of its package."""
 
     arguments: tuple[str, ...]
     """The first an absolute path."""
     readable: tuple[Path, ...] = ()
-    """What it reads outside of the workspace and the system's own places."""
+    """The paths that it reads outside of the workspace and the system's own places."""
     programs: tuple[Path, ...] = ()
     """Folders where it finds programs, before the system's."""
     environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     reports_to_output: bool = False
-    """Whether its standard output is the report."""
+    """Its standard output is the report."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What a report says."""
+    """The content of a report."""
 
-    outcomes: tuple[TestOutcome, ...]
+    outcomes: tuple[TestResult, ...]
     is_complete: bool
-    """Whether the runner came to its end."""
+    """The runner came to its end."""
     running: str = ""
     """The test that had begun and not ended, or empty."""
     missing: str = ""
-    """What kept it from beginning, such as a dependency that is not there."""
+    """The reason for which it did not begin, such as a dependency that is not there."""
 
 
 class Runner(Protocol):
@@ -84,30 +84,32 @@ class Runner(Protocol):
         """As people call it."""
         ...
 
-    def prepare(self, package: Package, targets: Sequence[str], folder: RunFolder) -> Errand | NotRun:
-        """What is to be started for *targets*, paths in the workspace, with its report in *folder*."""
+    def prepare(self, package: RunnerPackage, targets: Sequence[str], folder: RunFolder) -> Errand | NotRun:
+        """Return the errand to be started for *targets*, paths in the workspace, with its report in *folder*."""
         ...
 
-    def read(self, package: Package, report: str, output: str) -> Told:
-        """What its *report* says, and where that says nothing, its *output*."""
+    def read(self, package: RunnerPackage, report: str, output: str) -> Told:
+        """Read what its *report* says, and where that says nothing, its *output*."""
         ...
 
 
-def find_tool(name: str, package: Package) -> Path | NotRun:
-    """The program *name* on the PATH, outside of the workspace."""
+def find_tool(name: str, package: RunnerPackage) -> Path | NotRun:
+    """Return the program *name* on the PATH, outside of the workspace."""
     found = program_on_path(name, package.shadow.original, os.environ)
     return found or NotRun(f"{name} is not installed.", f"Install it and start the editor anew. {NEVER_INSTALLED}")
 
 
 def installation_of(program: Path) -> tuple[Path, ...]:
-    """What has to be read to start *program*: itself, and the folder above its ``bin``, links followed."""
+    """Return the paths that have to be read to start *program*: itself, and the folder above its ``bin``, links
+    followed.
+    """
     real = program.resolve()
     return (program, real, real.parent.parent)
 
 
-def worst_of(outcomes: Sequence[TestOutcome]) -> tuple[TestOutcome, ...]:
-    """One outcome for each test, failures before others, in the order they came first."""
-    kept: dict[str, TestOutcome] = {}
+def worst_of(outcomes: Sequence[TestResult]) -> tuple[TestResult, ...]:
+    """Return one outcome for each test, failures before others, in the order they came first."""
+    kept: dict[str, TestResult] = {}
     for outcome in outcomes:
         before = kept.setdefault(outcome.test_id, outcome)
         if outcome.outcome in ("failed", "error") and before.outcome not in ("failed", "error"):

@@ -8,19 +8,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rolecall_server.sandbox.confinement import Command
-from rolecall_server.sandbox.hearing import MAX_REPORT_BYTES
-from rolecall_server.sandbox.interpreter import Interpreter
-from rolecall_server.sandbox.process import ProcessEnd
-from rolecall_server.sandbox.pytest_report import path_neutraliser
-from rolecall_server.sandbox.pytest_run import TOO_MUCH, run_tests
-from rolecall_server.sandbox.results import NotRun, RunStatus, Suite, TestOutcome, TestRun
+from rolecall_server.sandbox.event_lines import GARBLED
+from rolecall_server.sandbox.python.interpreter import Interpreter
+from rolecall_server.sandbox.python.pytest_report import path_neutraliser
+from rolecall_server.sandbox.python.pytest_run import TOO_MUCH, run_tests
+from rolecall_server.sandbox.results import NotRun, RunStatus, Suite, TestResult, TestRun
 from rolecall_server.sandbox.run_folder import RunFolder, clean_environment, run_folder, run_in_shadow
 from rolecall_server.sandbox.runners.choice import choose_runner, is_test_file, runs_tests
-from rolecall_server.sandbox.runners.port import Errand, Package, Runner, Told
-from rolecall_server.sandbox.shadow import Shadow
-from rolecall_server.sandbox.steadiness import run_while_unchanged
-from rolecall_server.sandbox.told import GARBLED
+from rolecall_server.sandbox.runners.port import Errand, Runner, RunnerPackage, Told
+from rolecall_server.sandbox.shadow.shadow import Shadow
+from rolecall_server.sandbox.shadow.steadiness import run_while_unchanged
+from rolecall_server.sandbox.walls.confinement import Command
+from rolecall_server.sandbox.walls.event_stream import MAX_REPORT_BYTES
+from rolecall_server.sandbox.walls.process import ProcessEnd
 
 _START = 'cd "$0" && exec "$@"'
 _START_REPORTING = 'cd "$0" && report=$1 && shift && exec "$@" >"$report"'
@@ -60,9 +60,11 @@ async def run_targets(
     return runs[0] if len(runs) == 1 else joined(runs)
 
 
-def _grouped(shadow: Shadow, targets: Sequence[str]) -> list[tuple[Runner, Package, list[str]] | NotRun]:
-    """The runners of *targets*, each with its package and the test files in it; none stands for all."""
-    groups: dict[tuple[str, str], tuple[Runner, Package, list[str]]] = {}
+def _grouped(shadow: Shadow, targets: Sequence[str]) -> list[tuple[Runner, RunnerPackage, list[str]] | NotRun]:
+    """Return the runners of *targets*, each with its package and the test files in it; an empty list stands for all of
+    them.
+    """
+    groups: dict[tuple[str, str], tuple[Runner, RunnerPackage, list[str]]] = {}
     refused: dict[str, NotRun] = {}
     for target in targets:
         chosen = choose_runner(shadow, target)
@@ -76,16 +78,16 @@ def _grouped(shadow: Shadow, targets: Sequence[str]) -> list[tuple[Runner, Packa
 
 
 def _files(targets: list[str]) -> list[str]:
-    """*targets* where all are tests or lie beside theirs, as in Go; else none, for the whole package."""
+    """Return *targets* where all are tests or lie beside theirs, as in Go; else none, for the whole package."""
     return targets if all(is_test_file(target) or target.endswith(".go") for target in targets) else []
 
 
-async def run_by(runner: Runner, package: Package, targets: Sequence[str], *, timeout_s: float) -> TestRun:
-    """How *targets* of *package* end, as *runner* tells."""
+async def run_by(runner: Runner, package: RunnerPackage, targets: Sequence[str], *, timeout_s: float) -> TestRun:
+    """Run *targets* of *package*, and return how they end, as *runner* tells."""
     return await run_while_unchanged(package.shadow, lambda: _run_once(runner, package, targets, timeout_s))
 
 
-async def _run_once(runner: Runner, package: Package, targets: Sequence[str], timeout_s: float) -> TestRun:
+async def _run_once(runner: Runner, package: RunnerPackage, targets: Sequence[str], timeout_s: float) -> TestRun:
     shadow = package.shadow
     try:
         async with run_folder(shadow) as folder:
@@ -108,15 +110,15 @@ async def _run_once(runner: Runner, package: Package, targets: Sequence[str], ti
     return _judge(runner, package, clean, replace(end, output=neutral(end.output)), timeout_s)
 
 
-def told_by(runner: Runner, package: Package, report: str, output: str) -> Told:
-    """What *report* says; nothing where a test, which may write to it too, has garbled it."""
+def told_by(runner: Runner, package: RunnerPackage, report: str, output: str) -> Told:
+    """Return the content of *report*; nothing if a test, which may write to it too, has garbled it."""
     try:
         return runner.read(package, report, output)
     except GARBLED:
         return Told((), is_complete=False)
 
 
-def _command(package: Package, errand: Errand, folder: RunFolder) -> Command:
+def _command(package: RunnerPackage, errand: Errand, folder: RunFolder) -> Command:
     start = (
         (_START_REPORTING, str(package.place), str(folder.report))
         if errand.reports_to_output
@@ -131,11 +133,11 @@ def _read(report: Path) -> str:
         return stream.read(MAX_REPORT_BYTES).decode("utf-8", "replace")
 
 
-def _judge(runner: Runner, package: Package, told: Told, end: ProcessEnd, timeout_s: float) -> TestRun:
+def _judge(runner: Runner, package: RunnerPackage, told: Told, end: ProcessEnd, timeout_s: float) -> TestRun:
     status, reason = _status(runner, package, told, end, timeout_s)
     outcomes = told.outcomes if status != "not run" else ()
     if told.running and status in ("timed out", "crashed"):
-        outcomes = (*outcomes, TestOutcome(told.running, "error", message=reason))
+        outcomes = (*outcomes, TestResult(told.running, "error", message=reason))
     return TestRun(
         status=status,
         reason=reason,
@@ -146,7 +148,9 @@ def _judge(runner: Runner, package: Package, told: Told, end: ProcessEnd, timeou
     )
 
 
-def _status(runner: Runner, package: Package, told: Told, end: ProcessEnd, timeout_s: float) -> tuple[RunStatus, str]:
+def _status(
+    runner: Runner, package: RunnerPackage, told: Told, end: ProcessEnd, timeout_s: float
+) -> tuple[RunStatus, str]:
     where = f"in {told.running}" if told.running else "at its start" if not told.outcomes else "after the last test"
     if end.timed_out:
         return "timed out", f"{runner.name} did not end within {timeout_s:g} s, {where}."

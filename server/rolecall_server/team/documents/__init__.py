@@ -29,8 +29,8 @@ from rolecall_server.team.documents.diagrams import (
     RelationKind,
 )
 from rolecall_server.team.documents.document import CONTENTS, Content, Document, Kind, kind_of
-from rolecall_server.team.documents.parsing import Misread, parse
-from rolecall_server.team.documents.rendering import render
+from rolecall_server.team.documents.markdown.parsing import Misread, parse
+from rolecall_server.team.documents.markdown.rendering import render
 from rolecall_server.team.documents.requirements import (
     Fact,
     Priority,

@@ -1,4 +1,4 @@
-"""What is said of a change by those who did not write it: test plan, execution report, review."""
+"""The documents about a change by those who did not write it: test plan, execution report, review."""
 
 from __future__ import annotations
 

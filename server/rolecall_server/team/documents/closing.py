@@ -1,4 +1,4 @@
-"""What is left at the end of a sprint and of a run."""
+"""The documents that are left at the end of a sprint and of a run."""
 
 from __future__ import annotations
 

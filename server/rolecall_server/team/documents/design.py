@@ -1,4 +1,4 @@
-"""What the Architect writes."""
+"""The design, which the Architect writes."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ CONTENTS: Mapping[Kind, type[Content]] = MappingProxyType(
         Kind.HANDOVER: Handover,
     }
 )
-"""What each kind of document holds; ``CONTENTS[kind].model_json_schema()`` is what a model fills."""
+"""The content of each kind of document; ``CONTENTS[kind].model_json_schema()`` is what a model fills."""
 
 DocumentId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")]
 
@@ -105,12 +105,12 @@ class Document(Value):
 
     @property
     def title(self) -> str:
-        """What it is about, in a few words."""
+        """Return the subject of the document, in a few words."""
         return self.content.title
 
 
 def kind_of(content: Value) -> Kind:
-    """The kind of document that holds *content*.
+    """Return the kind of document that holds *content*.
 
     Raises:
         ValueError: none does.

@@ -1,4 +1,4 @@
-"""What the Product Manager writes: what is understood of the repository, and what is wanted."""
+"""The documents that the Product Manager writes: what is understood of the repository, and what is wanted."""
 
 from __future__ import annotations
 

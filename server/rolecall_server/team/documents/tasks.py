@@ -1,4 +1,4 @@
-"""What the Project Manager writes, and the Engineer's plan for one of its tasks."""
+"""The documents that the Project Manager writes, and the Engineer's plan for one of its tasks."""
 
 from __future__ import annotations
 
@@ -52,12 +52,6 @@ class TaskList(Value):
     shared_knowledge: tuple[Line, ...] = Field(default=(), description="What whoever does any of the tasks must know.")
     tasks: Annotated[tuple[Task, ...], Unique]
     sprints: Annotated[tuple[Sprint, ...], Unique] = ()
-
-    @property
-    def backlog(self) -> tuple[Task, ...]:
-        """The tasks of no sprint."""
-        planned = {task_id for sprint in self.sprints for task_id in sprint.tasks}
-        return tuple(task for task in self.tasks if task.id not in planned)
 
 
 class PlanStep(Remark):

@@ -1,4 +1,4 @@
-"""What can be said of a repository without a model: ten lines from the code graph and from its own declarations."""
+"""The facts about a repository that need no model: ten lines from the code graph and from its own declarations."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NOT_CODE = ("docs", "doc", "examples", "example", "benchmarks", "scripts", "tes
 
 
 def understand(snapshot: Snapshot, workspace: Workspace) -> Understanding:
-    """The repository in at most ten facts; what is not known is left out.
+    """Return the repository in at most ten facts; what is not known is left out.
 
     *snapshot* is of all of it. The developer may add corrections, which go before the facts.
     """
@@ -49,7 +49,7 @@ def understand(snapshot: Snapshot, workspace: Workspace) -> Understanding:
 
 
 def front_pages(snapshot: Snapshot, workspace: Workspace, path: str = "") -> dict[str, str]:
-    """Where the repository says what it is to others, each path with a word about it.
+    """Return the files where the repository says what it is to others, each path with a word about it.
 
     Its README, and the file that says which names the package of *path* gives away, or else the largest package.
     """
@@ -66,7 +66,7 @@ def _project(workspace: Workspace) -> Mapping[str, Any]:
     """``[project]`` of ``pyproject.toml``, with all its tools under ``tool``; empty where there is none to be read."""
     try:
         read = tomllib.loads(read_text_or_none(workspace, "pyproject.toml") or "")
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         return {}
     poetry = _table(_table(read.get("tool")).get("poetry"))
     return {**poetry, **_table(read.get("project")), "tool": _table(read.get("tool"))}
@@ -82,7 +82,7 @@ def _what_it_is(workspace: Workspace, project: Mapping[str, Any]) -> str:
 
 
 def _first_words(readme: str) -> str:
-    """The title of a README and the first sentence below it that is text."""
+    """Return the title of a README and the first sentence below it that is text."""
     paragraphs = [" ".join(part.split()) for part in re.split(r"\n\s*\n", readme)]
     texts = [re.sub(r"^#+\s*", "", part) for part in paragraphs if re.match(r"#*\s*\w", part)]
     words = " · ".join(texts[:2]).replace(" ===", "").split()
@@ -95,7 +95,7 @@ def _languages(snapshot: Snapshot) -> str:
 
 
 def _packages(snapshot: Snapshot, code: Sequence[str]) -> str:
-    """The folders that code lies in, the largest first, with what is defined there."""
+    """Return the folders that code lies in, the largest first, with what is defined there."""
     sizes: Counter[str] = Counter()
     files: Counter[str] = Counter()
     for path in code:
@@ -111,7 +111,7 @@ def _packages(snapshot: Snapshot, code: Sequence[str]) -> str:
 
 
 def _package_of(snapshot: Snapshot, path: str) -> str:
-    """The outermost package of a Python file, else its first folder or, under ``src``, its second."""
+    """Return the outermost package of a Python file, else its first folder or, under ``src``, its second."""
     folders = path.split("/")[:-1]
     if is_python(path):
         for depth in range(1, len(folders) + 1):
@@ -130,7 +130,9 @@ def _entry_points(workspace: Workspace, project: Mapping[str, Any], code: Sequen
 
 
 def _public_names(snapshot: Snapshot, code: Sequence[str]) -> str:
-    """What the largest package gives to others: what its ``__init__`` defines and imports without an underscore."""
+    """Return the names that the largest package gives to others: what its ``__init__`` defines and imports without an
+    underscore.
+    """
     for path in _package_files(snapshot, code):
         facts, root = snapshot.files[path], path.removesuffix("__init__.py").rstrip("/")
         names = [each.name for each in facts.definitions if not each.scope]
@@ -143,7 +145,7 @@ def _public_names(snapshot: Snapshot, code: Sequence[str]) -> str:
 
 
 def _package_files(snapshot: Snapshot, code: Sequence[str]) -> Iterator[str]:
-    """The ``__init__.py`` of each outermost package, that of the largest first."""
+    """Yield the ``__init__.py`` of each outermost package, that of the largest first."""
     roots = Counter(_package_of(snapshot, path) for path in code if is_python(path))
     for root, _ in _most(roots, len(roots)):
         path = f"{root}/__init__.py".lstrip("/")
@@ -152,7 +154,9 @@ def _package_files(snapshot: Snapshot, code: Sequence[str]) -> Iterator[str]:
 
 
 def _most_depended_on(snapshot: Snapshot, code: Sequence[str]) -> str:
-    """The files that most others import; Python's all at once, those of other languages one by one."""
+    """Return the files that most others import; Python files are counted all at once, those of other languages one by
+    one.
+    """
     counted: Counter[str] = Counter()
     for importing, imported in import_graph(snapshot).items():
         if not any(part.startswith("test") for part in importing.split(".")):
@@ -191,7 +195,7 @@ def _tests(snapshot: Snapshot, workspace: Workspace, project: Mapping[str, Any])
 
 
 def _runner(snapshot: Snapshot, workspace: Workspace, project: Mapping[str, Any], paths: Iterable[str]) -> str:
-    """Who runs the tests: by configuration, else by what they import and how they are written."""
+    """Return the runner of the tests: by configuration, else by what they import and how they are written."""
     configured = configparser.ConfigParser(strict=False)
     for name in ("setup.cfg", "tox.ini"):
         with_text = read_text_or_none(workspace, name) or ""
@@ -213,7 +217,7 @@ def _runner(snapshot: Snapshot, workspace: Workspace, project: Mapping[str, Any]
 
 
 def _conventions(snapshot: Snapshot, project: Mapping[str, Any], code: Sequence[str]) -> str:
-    """How the code is written: docstrings and annotations as it has them, tools as they are configured."""
+    """Describe how the code is written: docstrings and annotations as it has them, tools as they are configured."""
     functions = [
         each
         for path in code
@@ -237,7 +241,7 @@ def _conventions(snapshot: Snapshot, project: Mapping[str, Any], code: Sequence[
 
 
 def _needs(project: Mapping[str, Any]) -> str:
-    """The Python and the packages it needs."""
+    """Return the Python version and the packages that the project needs."""
     declared = project.get("dependencies")
     listed = cast("Iterable[Any]", declared) if isinstance(declared, list | dict) else ()
     packages = [re.split(r"[^\w.-]", str(each))[0] for each in listed]
@@ -251,12 +255,14 @@ def _defined(snapshot: Snapshot, path: str) -> list[Definition]:
 
 
 def _most(counted: Counter[str], n: int) -> list[tuple[str, int]]:
-    """The *n* largest; of those alike public names first, by name: each time a repository is told in the same words."""
+    """Return the *n* largest; equal ones are sorted with public names first, then by name, so that a repository is
+    always described in the same words.
+    """
     return sorted(counted.items(), key=lambda one: (-one[1], bool(_PRIVATE.search(one[0])), one[0]))[:n]
 
 
 def _listed(names: Iterable[str], n_all: int) -> str:
-    """The names, and how many more there are."""
+    """Return the names as a text, and how many more there are."""
     shown = [*names]
     more = n_all - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "")
@@ -276,6 +282,6 @@ def _table(value: object) -> Mapping[str, Any]:
 
 
 def lines_of(understanding: Understanding) -> Iterator[str]:
-    """What is held to be true: the developer's corrections, then the facts."""
+    """Yield the lines that are held to be true: the developer's corrections, then the facts."""
     yield from understanding.corrections
     yield from (f"{fact.topic}: {fact.text}" for fact in understanding.facts)

@@ -1,4 +1,4 @@
-"""What documents are made of: text that survives Markdown, ids, references to code, and the three forms of an item."""
+"""The parts of documents: text that survives Markdown, ids, references to code, and the three forms of an item."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NEW_LINES = dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n")
 class Value(BaseModel):
     """Something that never changes, and has no fields but those that are declared."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Remark(Value):
@@ -37,7 +37,9 @@ def one_line(value: Any) -> Any:
 
 
 def tidy(value: Any) -> Any:
-    """*value* with line feeds, no white space at the end of a line and no white space around it, if it is a string."""
+    """Return *value*, if it is a string, with line feeds as its only line ends and without white space at line ends or
+    around it.
+    """
     if not isinstance(value, str):
         return value
     lines = _printable(value.replace("\r\n", "\n").translate(_NEW_LINES)).split("\n")
@@ -58,13 +60,13 @@ def _unique_ids(items: tuple[Item, ...]) -> tuple[Item, ...]:
 
 
 def repeated(names: Iterable[str]) -> list[str]:
-    """The names that occur more than once, each as often as it occurs too often."""
+    """Return the names that occur more than once, each one time less than it occurs."""
     seen: set[str] = set()
     return [name for name in names if name in seen or seen.add(name)]
 
 
 def bare(value: Any) -> Any:
-    """*value* without white space and backticks around it, if it is a string."""
+    """Return *value* without white space and backticks around it, if it is a string."""
     return value.strip().strip("`").strip() if isinstance(value, str) else value
 
 

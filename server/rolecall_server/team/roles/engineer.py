@@ -8,12 +8,12 @@ from pathlib import Path
 from rolecall_analysis import is_test
 from rolecall_analysis.retrieval import Corpus, Query, rank
 from rolecall_server.context import Focus, named_files
-from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Work
+from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, AttemptWork
 from rolecall_server.errors import BriefMissing, FileRefused
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
-from rolecall_server.team.test_placement import choose_style_example, choose_test_path
-from rolecall_server.team.trials import Trials
+from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path
+from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import file_exists, read_for_model, why_not_changed
 
 _MAX_RANKED = 5
@@ -24,8 +24,8 @@ _ON_FAILURE = (
 )
 
 
-async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
-    """The work of implementing the brief of *request*.
+async def implement(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trials]:
+    """Prepare the work of implementing the brief of *request*.
 
     Raises:
         BriefMissing: there is nothing to implement.
@@ -39,7 +39,7 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     focus = await asyncio.to_thread(_focus, request, path, desk)
     trials = Trials(desk, (path,) if path.endswith(".py") else ())
 
-    work = Work(
+    work = AttemptWork(
         opening=await open_conversation(_PROFILE, desk, focus, _task(request), EDIT_FORMAT + FILE_OPERATIONS),
         read_text=lambda path: read_for_model(desk.workspace, path),
         refusal=lambda path: why_not_changed(desk.workspace, path),
@@ -67,7 +67,7 @@ def _focus(request: RunRequest, path: str, desk: Desk) -> Focus:
 
 
 def _likely_tests(brief: str, desk: Desk) -> str:
-    """The test file of the code that *brief* is most likely about; empty where it has none."""
+    """Return the test file of the code that *brief* is most likely about; empty where it has none."""
     ranked = rank(Corpus(desk.workspace.root), desk.snapshot, Query(brief, limit=_MAX_RANKED))
     code = [one.path for one in ranked if one.path.endswith(".py") and not is_test(desk.snapshot, one.path)]
     shown = (path for file in code for path in _tests_to_show(file, desk) if path)
@@ -75,7 +75,7 @@ def _likely_tests(brief: str, desk: Desk) -> str:
 
 
 def _tests_to_show(path: str, desk: Desk) -> tuple[str, str]:
-    """The test file of the file in focus, where it has one; else one to imitate."""
+    """Return the test file of the file in focus, or else, as the second value, a test file to imitate."""
     if not path.endswith(".py") or is_test(desk.snapshot, path):
         return "", ""
     chosen = choose_test_path(desk.workspace, desk.snapshot, path)

@@ -1,4 +1,4 @@
-"""What tests are wanted for: what no test reaches, most-called first; where all is reached, what no test notices."""
+"""The aims of new tests: what no test reaches, most-called first; where all is reached, what no test notices."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rolecall_analysis import (
     enclosing_definition,
     is_test,
 )
-from rolecall_server.craft.trial import Target
+from rolecall_server.craft.trial import LinesUnderTest
 from rolecall_server.errors import NothingToTest
 from rolecall_server.sandbox import FileCoverage, MutationRun, NotRun, TestRun
-from rolecall_server.team.proving import target_of
 from rolecall_server.team.request import Desk, RunRequest
+from rolecall_server.team.test_quality.proving import target_of
 from rolecall_server.workspace import read_text_file, split_lines
 
 GOOD_COVERAGE = 0.9
@@ -31,12 +31,12 @@ _MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class Aims:
-    """What the tests are to go for."""
+    """The aims that the tests are to go for."""
 
     task: tuple[str, ...] = ()
     """Lines of the task."""
     reason: str = ""
-    """What was chosen and why, in a sentence for a person."""
+    """The choice and its reason, in a sentence for a person."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class _Scene:
     """The file under test, with how often its definitions are called."""
 
     path: str
-    target: Target
+    target: LinesUnderTest
     source: Sequence[str]
     snapshot: Snapshot
     _calls: dict[str, int] = field(default_factory=dict[str, int])
@@ -53,7 +53,7 @@ class _Scene:
         return enclosing_definition(self.snapshot, self.path, Position(line - 1, 0))
 
     def n_calls(self, definition: Definition | None) -> int:
-        """How many places outside tests call it for certain."""
+        """Return the number of places outside tests that call *definition* for certain."""
         if definition is None:
             return 0
         if definition.qualified_name not in self._calls:
@@ -63,7 +63,7 @@ class _Scene:
 
 
 async def find_aims(request: RunRequest, desk: Desk, before: TestRun | NotRun | None, existing: Sequence[str]) -> Aims:
-    """What new tests of *request* should go for, by what the *existing* ones reached when they ran.
+    """Find what new tests of *request* should go for, by what the *existing* ones reached when they ran.
 
     Raises:
         NothingToTest: the existing tests reach all of it and notice every fault that was put into it.
@@ -86,7 +86,7 @@ async def find_aims(request: RunRequest, desk: Desk, before: TestRun | NotRun | 
     return _unnoticed(scene, reached, missing, found, is_asked=bool(request.brief))
 
 
-def _ratio(measured: FileCoverage, target: Target) -> float:
+def _ratio(measured: FileCoverage, target: LinesUnderTest) -> float:
     executed, missing = (len(lines & set(target.lines)) for lines in (measured.executed_lines, measured.missing_lines))
     return executed / (executed + missing) if executed + missing else 1.0
 

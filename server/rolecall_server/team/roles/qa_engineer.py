@@ -7,19 +7,19 @@ from pathlib import Path
 
 from rolecall_analysis import Snapshot, definitions_in, find_definition, is_test, tests_of
 from rolecall_server.context import Focus
-from rolecall_server.craft.attempts import Attempt, Work
-from rolecall_server.craft.test_text import changed_tests
+from rolecall_server.craft.attempts import Attempt, AttemptWork
+from rolecall_server.craft.test_quality.test_text import changed_tests
 from rolecall_server.craft.verdicts import read_suspicions, unexplained
 from rolecall_server.errors import FileRefused, NotFound
-from rolecall_server.model.recording import ABOUT_THE_MACHINE
+from rolecall_server.model.recordings.recording import ABOUT_THE_MACHINE
 from rolecall_server.team.opening import open_conversation
-from rolecall_server.team.reported import tell_known
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_aims import Aims, find_aims
 from rolecall_server.team.roles.qa_repair import begin_repair
-from rolecall_server.team.sifting import is_own_module, unsound_in
-from rolecall_server.team.test_placement import choose_style_example, choose_test_path, is_for_tests
-from rolecall_server.team.trials import Trials
+from rolecall_server.team.test_quality.reported import tell_known
+from rolecall_server.team.test_quality.test_filter import is_own_module, unsound_in
+from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path, is_for_tests
+from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import file_exists, read_for_model, read_text_file, why_not_changed
 
 _PROFILE = Path(__file__).with_suffix(".md")
@@ -31,8 +31,8 @@ _EARLIER = (
 )
 
 
-async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
-    """The work of testing the file or symbol of *request*, its tests as they are run already.
+async def write_tests(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trials]:
+    """Prepare the work of testing the file or symbol of *request*, after running the tests that it has already.
 
     Raises:
         FileRefused: there is no such file, it is a test file itself, or no Python.
@@ -61,7 +61,7 @@ async def write_tests(request: RunRequest, desk: Desk) -> tuple[Work, Trials]:
     def is_own(name: str) -> bool:
         return is_own_module(desk.snapshot, name)
 
-    work = Work(
+    work = AttemptWork(
         opening=await open_conversation(_PROFILE, desk, focus, task),
         read_text=lambda path: read_for_model(desk.workspace, path),
         refusal=lambda path: why_not_changed(desk.workspace, path) or _refusal(desk.snapshot, path),
@@ -119,7 +119,9 @@ def _task(request: RunRequest, aims: Aims, test_path: str, tools: str, *, extend
 
 
 def _objection(path: str, text: str, base: str | None) -> str | None:
-    """Why *text* may not take the place of *base*: it has tests of the developer's otherwise, or not at all."""
+    """Return the reason why *text* may not take the place of *base*: it changes tests of the developer's, or leaves
+    them out; else ``None``.
+    """
     changed = changed_tests(text, base) if base else ()
     if not changed:
         return None

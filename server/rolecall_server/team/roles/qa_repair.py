@@ -8,7 +8,7 @@ from pathlib import Path
 from rolecall_analysis import Definition, Snapshot, definitions_in
 from rolecall_server.craft.attempts import EDIT_FORMAT, Attempt
 from rolecall_server.craft.feedback import describe_failing_tests
-from rolecall_server.craft.test_text import function_of, written_tests
+from rolecall_server.craft.test_quality.test_text import function_of, written_tests
 from rolecall_server.model import ChatMessage
 from rolecall_server.sandbox import TestRun
 from rolecall_server.workspace import Workspace, read_for_model, split_lines
@@ -52,7 +52,7 @@ def _names_in_failing_tests(attempt: Attempt) -> set[str]:
 
 
 def _code(workspace: Workspace, snapshot: Snapshot, path: str, names: set[str]) -> str:
-    """The functions and methods of *path* with these names, and of the classes what makes their instances."""
+    """Return the functions and methods of *path* with these names, and of the classes what makes their instances."""
     lines = split_lines(read_for_model(workspace, path) or "")
     pieces: list[str] = []
     for definition in definitions_in(snapshot, path):

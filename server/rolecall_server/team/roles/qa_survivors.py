@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rolecall_analysis import Definition, Position, Snapshot, definitions_in, enclosing_definition, find_definition
-from rolecall_server.craft.edit_blocks import apply_edit_blocks
-from rolecall_server.craft.replies import parse_edit_blocks, text_beside_edits
-from rolecall_server.craft.test_text import changed_tests, written_tests
+from rolecall_server.craft.edits.edit_blocks import apply_edit_blocks
+from rolecall_server.craft.edits.replies import parse_edit_blocks, text_beside_edits
+from rolecall_server.craft.test_quality.test_text import changed_tests, written_tests
 from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.python_trees import parse_python
 from rolecall_server.sandbox import Mutant
-from rolecall_server.team.proving import More
 from rolecall_server.team.request import Desk, RunRequest
+from rolecall_server.team.test_quality.proving import More
+from rolecall_server.text_work import beside_the_loop
 from rolecall_server.workspace import read_for_model, split_lines
 
 LEAST = 2
@@ -51,7 +52,7 @@ class _Piece:
     faults: tuple[_Fault, ...]
 
     def tokens(self, source: Sequence[str]) -> int:
-        """What it takes to show it, and to answer."""
+        """Return the number of tokens that it takes to show it, and to answer."""
         shown = estimate_tokens("".join(source[number] for number in self.lines))
         return shown + sum(estimate_tokens(fault.became) + _TOKENS_OF_A_CASE for fault in self.faults)
 
@@ -65,7 +66,8 @@ async def ask_about_survivors(
     *,
     known: str = "",
 ) -> More | None:
-    """What the model adds to the test *files* of *request* to notice the faults *lived*, the easiest to show first.
+    """Ask the model for additions to the test *files* of *request* that notice the faults *lived*, the easiest to show
+    first.
 
     *known* is what was reported and left out before.
     ``None`` where asking would not pay, by `LEAST` and by `SHARE` of what *opening* and *files* took.
@@ -89,11 +91,12 @@ async def ask_about_survivors(
     desk.report(f"asking about {len(faults)} faults that no test notices", None)
     shown = f"# From {request.path}\n\n```\n{code}```\n\n{tests}"
     reply = await desk.client.complete([ChatMessage("system", system), ChatMessage("user", shown)])
-    return _read(reply.text, texts, [fault.mutant for fault in faults])
+    mutants = [fault.mutant for fault in faults]
+    return await beside_the_loop("Applying the edits of the reply", _read, reply.text, texts, mutants)
 
 
 def _pieces(snapshot: Snapshot, path: str, source: Sequence[str], lived: Sequence[Mutant]) -> list[_Piece]:
-    """The functions with faults of *lived* in them; of code outside of functions the line alone."""
+    """Return the functions with faults of *lived* in them; of code outside of functions the line alone."""
     by_lines: dict[frozenset[int], list[_Fault]] = {}
     details = _details(source)
     for mutant in lived:
@@ -127,7 +130,7 @@ def _lines_shown(snapshot: Snapshot, path: str, around: Definition | None) -> fr
 
 
 def _details(source: Sequence[str]) -> frozenset[int]:
-    """The lines of docstrings below their first paragraph."""
+    """Return the lines of docstrings below their first paragraph."""
     found: set[int] = set()
     for node in ast.walk(parse_python("".join(source))):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
@@ -138,7 +141,9 @@ def _details(source: Sequence[str]) -> frozenset[int]:
 
 
 def _that_fit(pieces: Sequence[_Piece], source: Sequence[str], room_tokens: int) -> list[_Piece]:
-    """Those that may be shown together, the most faults for their size first; of the last as many faults as fit."""
+    """Return those of *pieces* that may be shown together, those with most faults for their size first; the last one
+    with as many faults as fit.
+    """
     chosen: list[_Piece] = []
     for piece in sorted(pieces, key=lambda piece: piece.tokens(source) / len(piece.faults)):
         left = piece
@@ -151,7 +156,9 @@ def _that_fit(pieces: Sequence[_Piece], source: Sequence[str], room_tokens: int)
 
 
 def _with_faults(source: Sequence[str], lines: frozenset[int], faults: Sequence[_Fault]) -> Iterator[str]:
-    """The *lines* of *source*, each fault below the line it changes with its number; `...` for what is left out."""
+    """Yield the *lines* of *source*, each fault below the line it changes with its number; `...` for what is
+    left out.
+    """
     numbers = {id(fault): number for number, fault in enumerate(faults, 1)}
     previous = -1
     for number in sorted(lines):
@@ -163,14 +170,14 @@ def _with_faults(source: Sequence[str], lines: frozenset[int], faults: Sequence[
 
 
 def _describe_tests(path: str, text: str) -> str:
-    """What the test file imports, and what its tests are called."""
+    """Describe the imports of the test file, and the names of its tests."""
     imports = [ast.unparse(node) for node in parse_python(text).body if isinstance(node, ast.Import | ast.ImportFrom)]
     names = ", ".join(test.name for test in written_tests(text))
     return "\n".join([f"# {path} has these imports\n", "```", *imports, "```\n", f"and these tests: {names}.\n"])
 
 
 def _read(reply: str, texts: Mapping[str, str], asked: Sequence[Mutant]) -> More:
-    """What *reply* adds to *texts*; what would change a test of theirs is not taken."""
+    """Return the additions of *reply* to *texts*; what would change a test of theirs is not taken."""
     edited = apply_edit_blocks(parse_edit_blocks(reply), texts.get)
     files = {
         path: text

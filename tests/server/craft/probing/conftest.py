@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.craft.probing import Stage
-from rolecall_server.craft.probing.domains import IMPORTS
+from rolecall_server.craft.characterization import Stage
+from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.sandbox import Interpreter, NotRun, choose_confinement, shadow_workspace
 from rolecall_server.workspace import Workspace
 from support.patience import PATIENCE_S

@@ -5,14 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.craft.probing import Call, Observation, cluster, disagreements
-from rolecall_server.craft.probing.selection import assertable, choose, stable
+from rolecall_server.craft.characterization import CandidateCall, Observation, cluster, disagreements
+from rolecall_server.craft.characterization.selection import assertable, choose, stable
 
 ARCS = st.frozensets(st.tuples(st.integers(1, 9), st.integers(1, 9)), max_size=8)
 
 
-def call(argument: object, origin: int = 9) -> Call:
-    return Call("f", "f({0})", (repr(argument),), ("x",), origin)
+def call(argument: object, origin: int = 9) -> CandidateCall:
+    return CandidateCall("f", "f({0})", (repr(argument),), ("x",), origin)
 
 
 def gives(literal: str, *arcs: tuple[int, int]) -> Observation:

@@ -15,8 +15,8 @@ from uuid import UUID
 
 import pytest
 
-from rolecall_server.craft.probing.domains import Sources, expressions
-from rolecall_server.craft.probing.survey import survey
+from rolecall_server.craft.characterization.inputs.domains import ValueSources, expressions
+from rolecall_server.craft.characterization.inputs.survey import survey
 
 MODULE = """
 from typing import Literal, Union
@@ -29,7 +29,7 @@ class Point(Base):
 Side = Literal["left", "right"]
 Number = Union[int, "str"]
 """
-SOURCES = Sources(
+SOURCES = ValueSources(
     survey(MODULE),
     strings=("hello",),
     numbers=(99,),

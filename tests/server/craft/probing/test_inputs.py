@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from random import Random
 
-from rolecall_server.craft.probing.domains import STRINGS, Sources
-from rolecall_server.craft.probing.inputs import calls_of
-from rolecall_server.craft.probing.survey import survey
+from rolecall_server.craft.characterization.inputs.calls import calls_of
+from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources
+from rolecall_server.craft.characterization.inputs.survey import survey
 
 MODULE = survey(
     """
@@ -33,7 +33,7 @@ INSTANCES = tuple(f"Version({n})" for n in range(5))
 
 def sources_of(name: str) -> set[str]:
     target = next(one for one in MODULE.targets if one.qualified_name == name)
-    sources = Sources(MODULE, instances={"Version": INSTANCES})
+    sources = ValueSources(MODULE, instances={"Version": INSTANCES})
     return {call.source for call in calls_of(target, sources, (), Random(0))}
 
 

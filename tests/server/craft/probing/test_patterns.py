@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from rolecall_server.craft.probing.patterns import matching
+from rolecall_server.craft.characterization.inputs.patterns import matching
 
 
 @pytest.mark.parametrize(

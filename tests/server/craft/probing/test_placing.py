@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from rolecall_server.craft.probing import HouseStyle
-from rolecall_server.craft.probing.placing import extended, names_of_tests, new_file
-from rolecall_server.craft.probing.rendering import Rendered
+from rolecall_server.craft.characterization import HouseStyle
+from rolecall_server.craft.characterization.text.placing import extended, names_of_tests, new_file
+from rolecall_server.craft.characterization.text.rendering import Rendered
 
 TEST = "def test_new():\n    assert total([]) == 0"
 

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rolecall_server.craft.probing import Call, HouseStyle, Observation, read_style
-from rolecall_server.craft.probing.grouping import group
-from rolecall_server.craft.probing.layout import lay_out, with_quotes
-from rolecall_server.craft.probing.rendering import Rendered, render
+from rolecall_server.craft.characterization import CandidateCall, HouseStyle, Observation, read_style
+from rolecall_server.craft.characterization.text.grouping import group
+from rolecall_server.craft.characterization.text.layout import lay_out, with_quotes
+from rolecall_server.craft.characterization.text.rendering import Rendered, render
 
 RUFF = Path(sys.executable).with_name("ruff")
 NAMES = frozenset({"f", "Cart", "LIMIT"})
@@ -27,15 +27,15 @@ def raises(kind: str, message: str = "", **more: object) -> Observation:
     return Observation("raises", kind, exception_module="builtins", message=message, deliberate=True, **more)  # pyright: ignore
 
 
-def calls(template: str, *rows: tuple[str, ...], names: tuple[str, ...] = ("x", "y")) -> list[Call]:
-    return [Call("f", template, row, names[: len(row)]) for row in rows]
+def calls(template: str, *rows: tuple[str, ...], names: tuple[str, ...] = ("x", "y")) -> list[CandidateCall]:
+    return [CandidateCall("f", template, row, names[: len(row)]) for row in rows]
 
 
-def rendered(cases: dict[Call, Observation], style: HouseStyle | None = None) -> Rendered:
+def rendered(cases: dict[CandidateCall, Observation], style: HouseStyle | None = None) -> Rendered:
     return render(group(cases, NAMES), "shop.cart", NAMES, {}, style or HouseStyle(), class_name="TestCart")
 
 
-def text_of(cases: dict[Call, Observation], style: HouseStyle | None = None) -> str:
+def text_of(cases: dict[CandidateCall, Observation], style: HouseStyle | None = None) -> str:
     return "\n\n\n".join(rendered(cases, style).tests)
 
 
@@ -126,12 +126,12 @@ def test_a_parameter_hides_nothing_that_the_test_uses() -> None:
 
 def test_tests_of_one_callable_have_different_names() -> None:
     cases = {
-        Call("Cart.add", "{0}.add({1})", ("Cart()", "1"), ("cart", "n")): gives(("{}", "1")),
-        Call("Cart.add", "{0}.add({1}, twice={2})", ("Cart()", "1", "True"), ("cart", "n", "twice")): gives(
+        CandidateCall("Cart.add", "{0}.add({1})", ("Cart()", "1"), ("cart", "n")): gives(("{}", "1")),
+        CandidateCall("Cart.add", "{0}.add({1}, twice={2})", ("Cart()", "1", "True"), ("cart", "n", "twice")): gives(
             ("{}", "1")
         ),
-        Call("Cart.add", "{0}.add({1})", ("Cart()", "-1"), ("cart", "n")): raises("ValueError"),
-        Call("Cart.__lt__", "{0} < {1}", ("Cart()", "Cart(1)"), ("cart", "other")): gives(("{}", "True")),
+        CandidateCall("Cart.add", "{0}.add({1})", ("Cart()", "-1"), ("cart", "n")): raises("ValueError"),
+        CandidateCall("Cart.__lt__", "{0} < {1}", ("Cart()", "Cart(1)"), ("cart", "other")): gives(("{}", "True")),
     }
     names = [one.name for one in group(cases, NAMES, taken={"cart_add"})]
     assert names == ["cart_add_gives_object", "cart_add_with_twice", "cart_add_raises_value_error", "cart_is_less_than"]
@@ -168,6 +168,15 @@ def test_the_house_is_read_from_its_tests_and_its_settings() -> None:
     assert read_style(None, "not toml [").line_length == 88
 
 
+@pytest.mark.parametrize(
+    "settings",
+    ["tool = 3", "[tool]\nruff = 3", "tool = " + "[" * 100_000, "x = " + "9" * 5_000],
+    ids=["no table", "no table inside", "deep", "a long number"],
+)
+def test_settings_that_make_no_sense_are_passed_over(settings: str) -> None:
+    assert read_style(None, settings).line_length == 88
+
+
 VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -197,8 +206,8 @@ def test_whole_tests_are_laid_out_as_ruff_does(framework: str) -> None:
     long = repr("word " * 12)
     cases = {
         **dict.fromkeys(calls("f({0}, {1})", (long, "[1, 2]"), ("'b'", long)), gives(("{}", f"[{long}, {long}]"))),
-        Call("f", "f({0}, separator={1})", (long, long), ("a_long_name", "b")): raises("ValueError", "x" * 58),
-        Call("Cart", "Cart({0})", ("1e+40",), ("size",)): gives(("{}.size", "1e+40"), ("str({})", long)),
+        CandidateCall("f", "f({0}, separator={1})", (long, long), ("a_long_name", "b")): raises("ValueError", "x" * 58),
+        CandidateCall("Cart", "Cart({0})", ("1e+40",), ("size",)): gives(("{}.size", "1e+40"), ("str({})", long)),
     }
     text = text_of(cases, HouseStyle(framework)) + "\n"  # pyright: ignore[reportArgumentType]
     assert formatted(text) == text

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
-from rolecall_server.craft.probing import HouseStyle, Stage, Study, Subject, study, write_test_file
+from rolecall_server.craft.characterization import HouseStyle, Stage, Study, Subject, study, write_test_file
 
 StageOf = Callable[..., Awaitable[Stage]]
 

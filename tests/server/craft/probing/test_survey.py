@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from rolecall_server.craft.probing.inputs import examples_in
-from rolecall_server.craft.probing.survey import literals_in, looks_like_pattern, survey
+from rolecall_server.craft.characterization.inputs.calls import examples_in
+from rolecall_server.craft.characterization.inputs.survey import literals_in, looks_like_pattern, survey
 
 MODULE = '''
 import re

@@ -8,8 +8,8 @@ from random import Random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.craft.probing.observation import Call
-from rolecall_server.craft.probing.variation import vary, vary_expression
+from rolecall_server.craft.characterization.inputs.variation import vary, vary_expression
+from rolecall_server.craft.characterization.observation import CandidateCall
 
 SCALARS = st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.floats(-1e6, 1e6) | st.text(max_size=20)
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner))
@@ -36,7 +36,7 @@ def test_what_has_no_literal_stays() -> None:
 
 
 def test_one_operand_of_a_call_changes_and_the_call_keeps_its_form() -> None:
-    call = Call("f", "f({0}, {1})", ("1", "'a'"), ("x", "y"))
+    call = CandidateCall("f", "f({0}, {1})", ("1", "'a'"), ("x", "y"))
     for seed in range(50):
         varied = vary(call, [call], [], Random(seed))
         assert varied.template == call.template

@@ -18,7 +18,7 @@ from rolecall_server.team.documents import (
     TestCase,
     TestPlan,
 )
-from rolecall_server.team.documents.code_links import unresolved
+from rolecall_server.team.documents.links.code_links import unresolved
 
 FILES = {
     "shop/price.py": "def total(items):\n    return 0\n\n\nclass Cart:\n    def total(self):\n        return 0\n",
@@ -111,6 +111,13 @@ def test_tasks_and_tests_may_name_what_the_design_declares_new(snapshot: Snapsho
         test="tests/test_export.py::test_row",
     )  # fmt: skip
     assert said(snapshot, document(TestPlan(title="x", cases=(case,)), 3), designed) == []
+
+
+def test_of_many_references_that_lead_nowhere_the_first_are_told_with_what_may_be_meant(snapshot: Snapshot):
+    lost = tuple(f"shop/price.py::totl{number}" for number in range(40))
+    told = said(snapshot, design(change=lost, files=("shop/price.py",)))
+    assert len(told) == 40
+    assert ["is it" in one for one in told] == [True] * 30 + [False] * 10
 
 
 def test_a_document_without_references_has_none_that_dangle(snapshot: Snapshot):

@@ -27,7 +27,7 @@ from rolecall_server.team.documents import (
     TestCase,
     TestPlan,
 )
-from rolecall_server.team.documents.linking import (
+from rolecall_server.team.documents.links.linking import (
     Linked,
     Served,
     check_links,

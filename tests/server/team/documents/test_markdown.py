@@ -22,7 +22,7 @@ from rolecall_server.team.documents import (
     parse,
     render,
 )
-from rolecall_server.team.documents.escaping import fenced_lines, heading
+from rolecall_server.team.documents.markdown.escaping import fenced_lines, heading
 from support.documents import SNIPPETS, documents, line
 
 REQUIREMENTS = """\

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 
 from rolecall_server.team.documents.diagrams import CallFlow, ClassDiagram, Quadrant, RelationKind
-from rolecall_server.team.documents.mermaid import NotMermaid, decode, encode, read_mermaid, write_mermaid
+from rolecall_server.team.documents.markdown.mermaid import NotMermaid, decode, encode, read_mermaid, write_mermaid
 from support.documents import call_flows, class_diagrams, line, quadrants
 
 NAME = r"(?:[A-Z][A-Za-z0-9]*)"

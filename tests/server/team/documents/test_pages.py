@@ -19,7 +19,7 @@ from rolecall_server.team.documents import (
     Understanding,
     render,
 )
-from rolecall_server.team.documents.pages import Page, entry_of, mentions_of
+from rolecall_server.team.documents.links.pages import Page, entry_of, mentions_of
 
 
 def page(content: Content, number: int = 1) -> Page:

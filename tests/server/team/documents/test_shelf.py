@@ -9,7 +9,7 @@ import pytest
 from rolecall_server.errors import NotFound
 from rolecall_server.store import Store
 from rolecall_server.team.documents import Fact, Handover, Kind, Understanding
-from rolecall_server.team.documents.shelf import documents_in, documents_of, load_document, publish, revise
+from rolecall_server.team.documents.document_store import documents_in, documents_of, load_document, publish, revise
 from support.stores import open_store
 
 ROOT = Path("/repository")

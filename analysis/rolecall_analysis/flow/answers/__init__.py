@@ -1,0 +1,1 @@
+"""Questions to the flow of values, and the calls that were found."""

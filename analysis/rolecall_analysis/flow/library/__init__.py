@@ -1,0 +1,1 @@
+"""The effects of the standard library and of built-in containers on values."""

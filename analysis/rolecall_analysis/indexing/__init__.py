@@ -1,0 +1,1 @@
+"""The code graph kept current: files read by worker processes, facts kept between sessions."""

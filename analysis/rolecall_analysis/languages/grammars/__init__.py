@@ -1,0 +1,1 @@
+"""One file for each language: what the nodes of its grammar mean."""

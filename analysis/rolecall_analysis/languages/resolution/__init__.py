@@ -1,0 +1,1 @@
+"""The meaning of names and imports in languages other than Python."""

@@ -1,0 +1,1 @@
+"""Arguments of calls, and the parameters of what is called."""

@@ -1,0 +1,1 @@
+"""The meaning of names: through scopes, imports, exports, classes and their bases."""

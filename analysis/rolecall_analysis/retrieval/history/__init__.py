@@ -1,0 +1,1 @@
+"""The repository's past commits, as evidence for a ranking."""

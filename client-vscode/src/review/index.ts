@@ -1,0 +1,128 @@
+/** The review: what roles propose, read as diffs, decided hunk by hunk, edited before it is accepted. */
+
+import { commands, window, workspace } from "vscode";
+import type { Disposable, ExtensionContext, LogOutputChannel, TextEditor } from "vscode";
+
+import type { Pointer } from "../commands.ts";
+import { ConfirmRequest } from "../protocol.ts";
+import type { ReviewProposal } from "../protocol.ts";
+import type { Server } from "../server.ts";
+import { offerToSave, registerActions } from "./actions.ts";
+import { confirm } from "./confirming.ts";
+import { createDesk } from "./desk.ts";
+import type { Desk } from "./desk.ts";
+import { addressOf, registerSides } from "./files.ts";
+import { registerLenses } from "./lenses.ts";
+import { registerMarks } from "./marks.ts";
+import { isTabOf, openProposal, tabOf } from "./opening.ts";
+import { hereIn } from "./places.ts";
+import { createThreads } from "./threads.ts";
+import { createTree } from "./tree.ts";
+import { count, openHunks } from "./words.ts";
+
+export interface Review {
+  readonly disposables: Disposable[];
+  /** What an editor that shows a side of a proposal's file points at, as the server's commands name it. */
+  readonly pointed: Pointer;
+}
+
+export function createReview(context: ExtensionContext, server: Server, log: LogOutputChannel): Review {
+  const desk = createDesk(server, log);
+  const tree = createTree(desk);
+  const threads = createThreads(desk);
+  const disposables = [
+    desk,
+    tree,
+    threads,
+    ...registerSides(server, desk),
+    ...registerLenses(desk),
+    ...registerMarks(context, server, desk),
+    ...registerActions(desk, tree, threads),
+    ...followTabs(desk),
+    ...followRuns(server, desk),
+    ...finish(desk),
+    server.onDidStart((client) => client.onRequest(ConfirmRequest, confirm)),
+  ];
+  return { disposables, pointed: (editor) => pointedIn(desk, editor) };
+}
+
+async function pointedIn(desk: Desk, editor: TextEditor | undefined): Promise<object | undefined> {
+  const here = editor && addressOf(editor.document.uri) && (await hereIn(desk, editor));
+  return here && { proposalId: here.proposalId, path: here.path, hunkId: here.hunkId ?? "" };
+}
+
+/** Says to the menus whether the diff of a proposal is in front. */
+function followTabs(desk: Desk): Disposable[] {
+  const look = (): void => {
+    const tab = window.tabGroups.activeTabGroup.activeTab;
+    const isOurs = desk.now().proposals.some((proposal) => isTabOf(tab, proposal));
+    void commands.executeCommand("setContext", "rolecall.review.inFront", isOurs);
+    void commands.executeCommand("setContext", "rolecall.review.waits", desk.now().proposals.length > 0);
+  };
+  return [window.tabGroups.onDidChangeTabs(look), window.tabGroups.onDidChangeTabGroups(look), desk.onDidChange(look)];
+}
+
+/** Opens what a run proposes, unless the developer has typed since it began: then there is a button. */
+function followRuns(server: Server, desk: Desk): Disposable[] {
+  let hasTyped = false;
+  const typing = workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
+    const isActive = document === window.activeTextEditor?.document;
+    hasTyped ||= isActive && contentChanges.length > 0 && document.uri.scheme !== "output";
+  });
+  const running = server.onRun(async ({ state, proposalId }) => {
+    if (state === "started") {
+      hasTyped = false;
+    }
+    const proposal = proposalId === undefined ? undefined : await soon(desk, proposalId);
+    if (proposal === undefined) {
+      return;
+    }
+    const waiting = count(openHunks(proposal.files).length, "hunk");
+    const said = `${proposal.title}: ${waiting} in ${count(proposal.files.length, "file")}. ${proposal.evidence.text}`;
+    if (!hasTyped) {
+      await openProposal(proposal);
+    } else if ((await window.showInformationMessage(said, "Review")) === "Review") {
+      await openProposal(desk.find(proposal.proposalId) ?? proposal);
+    }
+  });
+  return [typing, running];
+}
+
+/** The proposal once it is known here: the word of it may come before it does. */
+async function soon(desk: Desk, proposalId: string): Promise<ReviewProposal | undefined> {
+  if (desk.find(proposalId) === undefined) {
+    await new Promise<void>((resolve) => {
+      const listening = desk.onDidChange(() => {
+        listening.dispose();
+        resolve();
+      });
+    });
+  }
+  return desk.find(proposalId);
+}
+
+/** Once all of a proposal is decided: closes its diffs, and offers to save what was accepted. */
+function finish(desk: Desk): Disposable[] {
+  let before: readonly ReviewProposal[] = [];
+  return [
+    desk.onDidChange(async () => {
+      const gone = before.filter((one) => desk.find(one.proposalId) === undefined);
+      before = desk.now().proposals;
+      for (const proposal of gone) {
+        await closeDiffs(proposal);
+        await offerToSave(proposal);
+      }
+    }),
+  ];
+}
+
+async function closeDiffs(proposal: ReviewProposal): Promise<void> {
+  const whole = tabOf(proposal);
+  const single = window.tabGroups.all
+    .flatMap((group) => group.tabs)
+    .filter(({ input, isDirty }) => {
+      const uri = (input as { modified?: Parameters<typeof addressOf>[0] } | undefined)?.modified;
+      return !isDirty && uri !== undefined && addressOf(uri)?.proposalId === proposal.proposalId;
+    });
+  await window.tabGroups.close([...(whole === undefined ? [] : [whole]), ...single], true);
+}

@@ -1,0 +1,53 @@
+/** Above each hunk in a diff: accept, reject, revise, why. */
+
+import { CodeLens, EventEmitter, languages, Range } from "vscode";
+import type { CodeLensProvider, Command, Disposable } from "vscode";
+
+import type { ReviewFile, ReviewHunk, ReviewProposal } from "../protocol.ts";
+import { fileAt, hunkOf } from "./desk.ts";
+import type { Desk } from "./desk.ts";
+import { addressOf, AFTER, BEFORE } from "./files.ts";
+import { nameOf } from "./words.ts";
+
+export function registerLenses(desk: Desk): Disposable[] {
+  const changed = new EventEmitter<void>();
+  const provider: CodeLensProvider = {
+    onDidChangeCodeLenses: changed.event,
+    async provideCodeLenses(document) {
+      const address = addressOf(document.uri);
+      const proposal = address && desk.find(address.proposalId);
+      const file = proposal && address && fileAt(proposal, address.path);
+      if (!proposal || !file || (document.uri.scheme === BEFORE && file.kind !== "deleted")) {
+        return [];
+      }
+      const sides = await desk.sides(proposal.proposalId, file.path);
+      return sides.hunks.flatMap(({ hunkId, left, right }) => {
+        const hunk = hunkOf(file, hunkId);
+        const line = document.uri.scheme === BEFORE ? left.start : right.start;
+        const at = Math.min(line, document.lineCount - 1);
+        return hunk === undefined
+          ? []
+          : actions(proposal, file, hunk).map((command) => new CodeLens(new Range(at, 0, at, 0), command));
+      });
+    },
+  };
+  return [
+    changed,
+    desk.onDidChange(() => changed.fire()),
+    languages.registerCodeLensProvider([{ scheme: AFTER }, { scheme: BEFORE }], provider),
+  ];
+}
+
+function actions(proposal: ReviewProposal, file: ReviewFile, hunk: ReviewHunk): Command[] {
+  const target = { proposalId: proposal.proposalId, path: file.path, hunkIds: [hunk.hunkId] };
+  const tooltip = nameOf(proposal, hunk);
+  const needs = hunk.needs.length > 0 ? ` with ${hunk.needs.join(", ")}` : "";
+  const caution = hunk.cautions.length > 0 || file.guarded !== "" ? "$(warning) " : "";
+  const command = (name: string, title: string): Command => ({ command: `rolecall.review.${name}`, title, tooltip, arguments: [target] });
+  return [
+    command("accept", `${caution}$(check) Accept ${hunk.hunkId}${needs}`),
+    command("reject", `$(close) Reject ${hunk.hunkId}`),
+    ...(hunk.kind === "text" ? [command("revise", `$(sync) Revise ${hunk.hunkId}…`)] : []),
+    command("why", "$(comment) Why"),
+  ];
+}

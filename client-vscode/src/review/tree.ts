@@ -1,0 +1,200 @@
+/** The view of what waits: proposals, their tasks or files, and hunks, each with its state and what can be done. */
+
+import { EventEmitter, MarkdownString, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, Uri, window } from "vscode";
+import type { Disposable, TreeDataProvider } from "vscode";
+
+import type { ReviewFile, ReviewHunk, ReviewProposal } from "../protocol.ts";
+import { fileAt, hunkOf } from "./desk.ts";
+import type { Changes, Desk } from "./desk.ts";
+import { about } from "./threads.ts";
+import type { Target } from "./threads.ts";
+import { aboutFile, aboutHunk, aboutProposal, asMarkdown, count, isOpen, openHunks, pathAfter, shortTitle, waiting } from "./words.ts";
+
+export type Grouping = "files" | "tasks";
+
+/** A row by its place; what it shows is asked of the desk. A place has one row for good, by which VS Code knows it. */
+export interface Node {
+  readonly kind: "proposal" | "file" | "task" | "hunk";
+  readonly proposalId: string;
+  /** Of the file; empty for a proposal and a task. */
+  readonly path: string;
+  /** Of a task, and of a hunk below one; else empty. */
+  readonly task: string;
+  readonly hunkId: string;
+}
+
+export interface Tree extends Disposable {
+  group(by: Grouping): void;
+  selected(): readonly Node[];
+  /** What a row stands for, when somebody decides about it. */
+  targetOf(node: Node): Target;
+}
+
+const NO_TASK = "Of no task";
+
+export function createTree(desk: Desk): Tree {
+  const changed = new EventEmitter<Node | Node[] | undefined>();
+  const rows = new Map<string, Node>();
+  let grouping: Grouping = "files";
+  let listed = "";
+
+  function row(kind: Node["kind"], proposalId: string, path = "", task = "", hunkId = ""): Node {
+    const key = [kind, proposalId, path, task, hunkId].join("\n");
+    const node = rows.get(key) ?? { kind, proposalId, path, task, hunkId };
+    rows.set(key, node);
+    return node;
+  }
+
+  function childrenOf(node: Node | undefined): Node[] {
+    if (node === undefined) {
+      return desk.now().proposals.map(({ proposalId }) => row("proposal", proposalId));
+    }
+    const { proposalId } = node;
+    const proposal = desk.find(proposalId);
+    if (proposal === undefined || node.kind === "hunk") {
+      return [];
+    }
+    if (node.kind === "file") {
+      return (fileAt(proposal, node.path)?.hunks ?? []).map(({ hunkId }) => row("hunk", proposalId, node.path, "", hunkId));
+    }
+    if (node.kind === "task") {
+      return inTask(proposal, node.task).map(({ file, hunk }) => row("hunk", proposalId, file.path, node.task, hunk.hunkId));
+    }
+    if (grouping === "files" || proposal.tasks.length === 0) {
+      return proposal.files.map((file) => row("file", proposalId, file.path));
+    }
+    const tasks = [...proposal.tasks.map(({ taskId }) => taskId), NO_TASK];
+    return tasks.filter((task) => inTask(proposal, task).length > 0).map((task) => row("task", proposalId, "", task));
+  }
+
+  function redraw(isOther: Changes): void {
+    const { proposals } = desk.now();
+    const all = proposals.flatMap((proposal) => proposal.files);
+    const n = openHunks(all).length;
+    view.description = waiting(all.flatMap((file) => file.hunks));
+    view.badge = n === 0 ? undefined : { value: n, tooltip: `${count(n, "hunk")} of Rolecall wait${n === 1 ? "s" : ""}` };
+    // A row is drawn with all that is below it, so that of a proposal is only where it reads otherwise itself.
+    const list = proposals.map((proposal) => `${proposal.proposalId} ${aboutProposal(proposal)}`).join("\n");
+    if (list !== listed || grouping === "tasks") {
+      listed = list;
+      changed.fire(undefined);
+      return;
+    }
+    const files = proposals.flatMap(({ proposalId, files }) =>
+      files.filter((file) => isOther(proposalId, file.path)).map((file) => row("file", proposalId, file.path)),
+    );
+    changed.fire(files);
+  }
+
+  const provider: TreeDataProvider<Node> = { onDidChangeTreeData: changed.event, getChildren: childrenOf, getTreeItem: (node) => itemOf(desk, node) };
+  const view = window.createTreeView("rolecall.review", { treeDataProvider: provider, canSelectMany: true, showCollapseAll: true });
+  const listening = desk.onDidChange(redraw);
+  return {
+    group(by) {
+      grouping = by;
+      changed.fire(undefined);
+    },
+    selected: () => view.selection,
+    targetOf(node) {
+      const { proposalId, path, hunkId } = node;
+      const proposal = desk.find(proposalId);
+      const waiting = node.kind === "task" && proposal ? inTask(proposal, node.task).filter(({ hunk }) => isOpen(hunk)) : [];
+      const hunkIds = hunkId === "" ? waiting.map(({ hunk }) => hunk.hunkId) : [hunkId];
+      return { proposalId, path, hunkIds };
+    },
+    dispose() {
+      listening.dispose();
+      view.dispose();
+      changed.dispose();
+    },
+  };
+}
+
+function inTask(proposal: ReviewProposal, task: string): { file: ReviewFile; hunk: ReviewHunk }[] {
+  const known = proposal.tasks.map(({ taskId }) => taskId);
+  const isIn = (hunk: ReviewHunk): boolean =>
+    task === NO_TASK ? !hunk.serves.some((name) => known.includes(name)) : hunk.serves.includes(task);
+  return proposal.files.flatMap((file) => file.hunks.filter(isIn).map((hunk) => ({ file, hunk })));
+}
+
+function itemOf(desk: Desk, node: Node): TreeItem {
+  const proposal = desk.find(node.proposalId);
+  const file = proposal && fileAt(proposal, node.path);
+  const hunk = file && hunkOf(file, node.hunkId);
+  if (proposal !== undefined && node.kind === "proposal") {
+    return proposalItem(proposal);
+  }
+  if (proposal !== undefined && node.kind === "task") {
+    return taskItem(proposal, node.task);
+  }
+  if (proposal === undefined || file === undefined || (node.kind === "hunk" && hunk === undefined)) {
+    return new TreeItem("");
+  }
+  return hunk === undefined ? fileItem(proposal, file) : hunkItem(proposal, file, hunk, node.task);
+}
+
+function proposalItem(proposal: ReviewProposal): TreeItem {
+  const item = new TreeItem(proposal.title, TreeItemCollapsibleState.Expanded);
+  item.id = proposal.proposalId;
+  item.description = `${proposal.proposalId} · ${aboutProposal(proposal)}`;
+  item.iconPath = new ThemeIcon(proposal.evidence.misfit === "" ? "git-pull-request" : "git-pull-request-draft");
+  item.contextValue = "proposal open";
+  item.tooltip = proposalTooltip(proposal);
+  return item;
+}
+
+function proposalTooltip(proposal: ReviewProposal): MarkdownString {
+  const text = new MarkdownString(undefined, true);
+  text.appendMarkdown(`**${asMarkdown(proposal.title)}**`);
+  for (const words of [proposal.evidence.misfit, ...proposal.evidence.lines, proposal.rationale]) {
+    if (words !== "") {
+      text.appendMarkdown(`\n\n${asMarkdown(words)}`);
+    }
+  }
+  return text;
+}
+
+function fileItem(proposal: ReviewProposal, file: ReviewFile): TreeItem {
+  const open = openHunks([file]).length;
+  const state = open > 0 ? TreeItemCollapsibleState.Expanded : TreeItemCollapsibleState.Collapsed;
+  const item = new TreeItem(Uri.joinPath(Uri.parse(proposal.root), pathAfter(file)), state);
+  item.id = `${proposal.proposalId}/files/${file.path}`;
+  item.iconPath = ThemeIcon.File;
+  item.description = aboutFile(file);
+  item.tooltip = `${pathAfter(file)}${file.guarded === "" ? "" : `\nGuarded: ${file.guarded}`}`;
+  item.contextValue = open > 0 ? "file open" : "file";
+  item.command = { command: "rolecall.review.show", title: "Open", arguments: [{ proposalId: proposal.proposalId, path: file.path, hunkIds: [] }] };
+  return item;
+}
+
+function taskItem(proposal: ReviewProposal, task: string): TreeItem {
+  const open = inTask(proposal, task).filter(({ hunk }) => isOpen(hunk)).length;
+  const title = proposal.tasks.find(({ taskId }) => taskId === task)?.title ?? task;
+  const item = new TreeItem(title, TreeItemCollapsibleState.Expanded);
+  item.id = `${proposal.proposalId}/tasks/${task}`;
+  item.iconPath = new ThemeIcon("tasklist");
+  item.description = open > 0 ? count(open, "hunk") : "decided";
+  item.contextValue = open > 0 ? "task open" : "task";
+  return item;
+}
+
+const ICONS: Record<ReviewHunk["state"], ThemeIcon> = {
+  pending: new ThemeIcon("circle-large-outline"),
+  edited: new ThemeIcon("edit"),
+  accepted: new ThemeIcon("pass-filled", new ThemeColor("charts.green")),
+  rejected: new ThemeIcon("circle-slash"),
+  stale: new ThemeIcon("warning", new ThemeColor("list.warningForeground")),
+};
+
+function hunkItem(proposal: ReviewProposal, file: ReviewFile, hunk: ReviewHunk, task: string): TreeItem {
+  const item = new TreeItem(task === "" ? shortTitle(file, hunk) : hunk.title);
+  item.id = `${proposal.proposalId}/${hunk.hunkId} ${task}`;
+  item.iconPath = ICONS[hunk.state];
+  item.description = aboutHunk(hunk);
+  item.tooltip = about(proposal, file, hunk);
+  item.contextValue = `hunk ${isOpen(hunk) ? (hunk.state === "stale" ? "stale" : "open") : "decided"}`;
+  item.accessibilityInformation = { label: `${hunk.title}, ${hunk.hunkId}, ${hunk.state}` };
+  const target = { proposalId: proposal.proposalId, path: file.path, hunkIds: [hunk.hunkId] };
+  item.command = { command: "rolecall.review.show", title: "Open", arguments: [target] };
+  return item;
+}

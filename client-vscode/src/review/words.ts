@@ -1,0 +1,79 @@
+/** What the developer reads of proposals, files and hunks: short words, the same in every view. */
+
+import type { ReviewFile, ReviewHunk, ReviewProposal } from "../protocol.ts";
+
+/** Whether somebody still has to decide about *hunk*. */
+export function isOpen(hunk: ReviewHunk): boolean {
+  return hunk.state === "pending" || hunk.state === "edited" || hunk.state === "stale";
+}
+
+export function openHunks(files: readonly ReviewFile[]): ReviewHunk[] {
+  return files.flatMap((file) => file.hunks.filter(isOpen));
+}
+
+/** The name under which a file stands once it is accepted. */
+export function pathAfter(file: ReviewFile): string {
+  return file.newPath === "" ? file.path : file.newPath;
+}
+
+/** What a hunk does, without its file, which stands above it, and its size, beside it: `adds total`. */
+export function shortTitle(file: ReviewFile, hunk: ReviewHunk): string {
+  if (hunk.kind !== "text") {
+    return { create: "makes an empty file", delete: "deletes the file", rename: `renames it to ${file.newPath}` }[hunk.kind];
+  }
+  const words = hunk.title.replace(/ \([^()]*\)$/, "");
+  return words.replace(` to ${file.path}`, "").replace(` in ${file.path}`, "").replace(`begins ${file.path}`, "begins the file");
+}
+
+/** `+12 −4`; a minus sign of its own width. */
+export function size(hunks: readonly ReviewHunk[]): string {
+  const sum = (of: "added" | "removed"): number => hunks.reduce((total, hunk) => total + hunk[of], 0);
+  const parts = [sum("added") ? `+${sum("added")}` : "", sum("removed") ? `−${sum("removed")}` : ""];
+  return parts.filter((part) => part !== "").join(" ");
+}
+
+export function count(n: number, what: string): string {
+  return `${n} ${what}${n === 1 ? "" : "s"}`;
+}
+
+/** What is written beside the name of a file: `new · 2 of 3 hunks wait · +12 −4`. */
+export function aboutFile(file: ReviewFile): string {
+  const kinds = { added: "new", deleted: "goes", renamed: `from ${file.path}`, changed: "" };
+  return joined(kinds[file.kind], waiting(file.hunks), size(file.hunks.filter(isOpen)), file.guarded && "guarded");
+}
+
+/** What is written beside a hunk: `h2 · +7 −1 · edited · needs h1`. */
+export function aboutHunk(hunk: ReviewHunk): string {
+  const state = hunk.state === "pending" ? "" : hunk.state === "stale" ? "lost its place" : hunk.state;
+  const needs = hunk.needs.length > 0 && isOpen(hunk) ? `needs ${hunk.needs.join(", ")}` : "";
+  const off = hunk.off && isOpen(hunk) ? "off: shows a finding" : "";
+  return joined(hunk.hunkId, size([hunk]), state, off, needs, hunk.cautions.length > 0 ? "caution" : "");
+}
+
+/** What is written beside a proposal: `7 hunks in 2 files · 140 passed, 0 failed`. */
+export function aboutProposal(proposal: ReviewProposal): string {
+  const evidence = proposal.evidence.misfit === "" ? proposal.evidence.text : "checked before it was changed";
+  const hunks = proposal.files.flatMap((file) => file.hunks).length;
+  return joined(`${count(hunks, "hunk")} in ${count(proposal.files.length, "file")}`, evidence);
+}
+
+/** `3 of 7 hunks left`; empty where there is none. */
+export function waiting(hunks: readonly ReviewHunk[]): string {
+  const open = hunks.filter(isOpen).length;
+  return hunks.length === 0 ? "" : open === hunks.length ? count(open, "hunk") : open === 0 ? "decided" : `${open} of ${count(hunks.length, "hunk")} left`;
+}
+
+function joined(...parts: string[]): string {
+  return parts.filter((part) => part !== "").join(" · ");
+}
+
+/** *text* as Markdown that shows it as it is, whoever wrote it: nothing in it is a link, an image, an icon or HTML. */
+export function asMarkdown(text: string): string {
+  const escaped = text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/[\\`*_{}[\]()#+\-.!~>|$:@]/g, "\\$&");
+  return escaped.replace(/\r?\n|\r/g, "\n\n");
+}
+
+/** `adds total to shop/price.py, p3/h1`: a hunk in one line, wherever it is named alone. */
+export function nameOf(proposal: ReviewProposal, hunk: ReviewHunk): string {
+  return `${proposal.proposalId}/${hunk.hunkId} ${hunk.title}`;
+}

@@ -1,0 +1,16 @@
+/** Plain text as Markdown: VS Code's own way of escaping makes its backslashes a part of the addresses in it. */
+
+const ADDRESS = /(https?:\/\/[^\s<>()[\]"'`\\]*[^\s<>()[\]"'`\\.,;:!?])/;
+const SPECIAL = /[\\`*_{}[\]()#+\-.!~|<>&]/g;
+
+/** *text*, line for line and letter for letter; an address in it is a link that ends where the address does. */
+export function asMarkdown(text: string): string {
+  return text.split("\n").map(line).join("  \n");
+}
+
+function line(text: string): string {
+  return text
+    .split(ADDRESS)
+    .map((part, index) => (index % 2 === 1 ? `<${part}>` : part.replace(SPECIAL, "\\$&").replace(/ {2}/g, "&nbsp; ")))
+    .join("");
+}

@@ -1,0 +1,1 @@
+"""A review in the terminal, hunk by hunk, and a run while it goes on."""

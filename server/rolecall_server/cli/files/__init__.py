@@ -1,0 +1,1 @@
+"""Files of the workspace, changed all or none."""

@@ -1,0 +1,1 @@
+"""The output of `rolecall graph`, as text and as a page."""

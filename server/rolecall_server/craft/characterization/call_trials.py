@@ -1,0 +1,204 @@
+"""The calls of a module that are tried, what is known of them so far, and which of them can be relied on."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import Any
+
+from rolecall_server.craft.characterization.behaviour import cluster
+from rolecall_server.craft.characterization.execution import Observed, RunConditions, Stage, observe
+from rolecall_server.craft.characterization.inputs.calls import MAX_CALLS, Example, calls_of
+from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources, interleaved
+from rolecall_server.craft.characterization.inputs.patterns import matching
+from rolecall_server.craft.characterization.inputs.related import related_nodes
+from rolecall_server.craft.characterization.inputs.survey import (
+    CallTarget,
+    Literals,
+    Survey,
+    constructor_parameters,
+    literals_in,
+)
+from rolecall_server.craft.characterization.inputs.variation import vary
+from rolecall_server.craft.characterization.observation import CandidateCall, Observation
+from rolecall_server.craft.characterization.selection import assertable, stable
+from rolecall_server.sandbox import Mutant, NotRun
+
+_ELSEWHERE = (
+    RunConditions(hash_seed=1, time_zone="Pacific/Kiritimati", clock_shift_days=400),
+    RunConditions(hash_seed=4242, time_zone="America/Los_Angeles", clock_shift_days=-1000),
+)
+_VARIATIONS = 70
+_ALIKE = 40
+_MAX_FIRST_CALLS = 4500
+_SLOW_S = 0.1
+_LEAST_S = 15.0
+"""The time that calls may take where the time is over: those that were not heard of in time would be lost."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """The module or symbol that is to be tested, and what is known of it."""
+
+    text: str
+    """The module."""
+    symbol: str = ""
+    """A qualified name; empty for the whole module."""
+    covered: frozenset[int] = frozenset()
+    """Lines that tests reach already."""
+    related: Sequence[ast.Module] = ()
+    """Files that use the module, the tests among them."""
+    budget_s: float = 20.0
+
+
+@dataclass
+class TrialState:
+    """The knowledge gathered so far."""
+
+    stage: Stage
+    subject: Subject
+    survey: Survey
+    targets: list[CallTarget]
+    sources: dict[str, ValueSources]
+    deadline: float
+    random: Random
+    seen: dict[CandidateCall, Observation] = field(default_factory=dict[CandidateCall, Observation])
+    classes: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
+    import_lines: frozenset[int] = frozenset()
+    well_typed: set[CandidateCall] = field(default_factory=set[CandidateCall])
+    untried: set[Mutant] = field(default_factory=set[Mutant])
+    """Mutants that calls might tell, and for which there was no time."""
+
+    @property
+    def left_s(self) -> float:
+        """The time that is left."""
+        return max(0.0, self.deadline - time.monotonic())
+
+
+def first_calls(work: TrialState, examples: Sequence[Example]) -> list[CandidateCall]:
+    return [call for target in work.targets for call in _first_calls_of(work, target, examples)]
+
+
+def _first_calls_of(work: TrialState, target: CallTarget, examples: Sequence[Example]) -> list[CandidateCall]:
+    told = work.classes.get(target.owner)
+    if told is not None and (told["abstract"] or (target.kind == "constructor" and not _builds(work, target, told))):
+        return []
+    nodes = list(related_nodes(work.survey, target))
+    own = [node for tree in work.survey.examples for node in [tree] if target.name in ast.unparse(tree)]
+    sources = replace(
+        work.sources[""],
+        strings=strings_in(work, [*nodes[:1], *own, *nodes[1:], work.survey.tree]),
+        numbers=literals_in([*nodes[:1], *own, *nodes[1:]]).numbers[:40],
+    )
+    work.sources[target.qualified_name] = sources
+    limit = min(MAX_CALLS, max(60, _MAX_FIRST_CALLS // len(work.targets)))
+    calls = calls_of(target, sources, examples, Random(target.qualified_name))[:limit]
+    if all(parameter.annotation is not None for parameter in target.parameters):
+        work.well_typed.update(calls)
+    return calls
+
+
+def _builds(work: TrialState, target: CallTarget, told: Mapping[str, Any]) -> bool:
+    """Return whether the class has a constructor of its own that is worth a test."""
+    node = work.survey.classes[target.name]
+    own = constructor_parameters(node, work.survey.classes)
+    return not told["members"] and bool(own) and not told["exception"]
+
+
+def strings_in(work: TrialState, nodes: Sequence[ast.AST]) -> tuple[str, ...]:
+    """Return the strings that *nodes* name, strings that their regular expressions match, and those of related files,
+    in turn.
+    """
+    own = literals_in(nodes)
+    random = Random(1)
+    samples = [text for pattern in own.patterns for text in matching(pattern, 2, random)]
+    words = [text for text in own.strings if text.isalpha()][:40]
+    in_other_cases = [form for word in words for form in (word.capitalize(), word.upper())]
+    return tuple(interleaved(own.strings[:120], samples[:120], in_other_cases, _texts_of(work.subject.related)))
+
+
+def _texts_of(trees: Sequence[ast.Module]) -> Iterable[str]:
+    found: Literals = literals_in(trees)
+    return found.strings[:60]
+
+
+async def observe_new(work: TrialState, calls: Sequence[CandidateCall]) -> NotRun | None:
+    new = [call for call in dict.fromkeys(calls) if call not in work.seen]
+    if not new:
+        return None
+    observed = await observe(replace(work.stage, timeout_s=max(_LEAST_S, work.left_s)), new, trace=True)
+    if isinstance(observed, NotRun):
+        return observed
+    work.seen.update(observed.observations)
+    return None
+
+
+def usable(work: TrialState, call: CandidateCall, seen: Observation) -> bool:
+    return assertable(read_with_documentation(work, call, seen)) and seen.duration_s < _SLOW_S
+
+
+def thinned(work: TrialState) -> dict[CandidateCall, Observation]:
+    """Return the calls that a test can use, without those that have the same way and outcome as several
+    simpler ones.
+    """
+    calls = {call: seen for call, seen in work.seen.items() if usable(work, call, seen)}
+    groups: dict[object, int] = {}
+    found: dict[CandidateCall, Observation] = {}
+    for call in sorted(calls, key=CandidateCall.cost):
+        seen = calls[call]
+        key = (call.target, call.template, seen.outcome, seen.arcs)
+        groups[key] = groups.get(key, 0) + 1
+        if groups[key] <= _ALIKE:
+            found[call] = seen
+    return found
+
+
+def read_with_documentation(work: TrialState, call: CandidateCall, seen: Observation) -> Observation:
+    """Return *seen*, marked as deliberate also where the documentation names the exception."""
+    if seen.kind != "raises" or seen.deliberate or not seen.inside:
+        return seen
+    target = next((one for one in work.targets if one.qualified_name == call.target), None)
+    documentation = (ast.get_docstring(target.node) or "") if target is not None else ""
+    return replace(seen, deliberate=seen.type_name in documentation)
+
+
+def variations(work: TrialState, seen: Mapping[CandidateCall, Observation]) -> list[CandidateCall]:
+    """Variations of the calls that stand for a behaviour each."""
+    usable = {call: one for call, one in seen.items() if one.kind in ("value", "raises")}
+    by_target: dict[str, list[CandidateCall]] = {}
+    for group in cluster(usable):
+        if assertable(read_with_documentation(work, group.representative, usable[group.representative])):
+            by_target.setdefault(group.representative.target, []).append(group.representative)
+    found: list[CandidateCall] = []
+    for name, seeds in by_target.items():
+        found += varied(work, name, seeds, _VARIATIONS)
+    return found
+
+
+def varied(work: TrialState, target: str, seeds: Sequence[CandidateCall], how_many: int) -> list[CandidateCall]:
+    sources = work.sources.get(target, work.sources[""])
+    strings = sources.strings or STRINGS
+    random = Random(f"{target} {len(work.seen)}")
+    return [vary(random.choice(seeds), seeds, strings, random) for _ in range(how_many)]
+
+
+async def confirmed(work: TrialState, calls: Mapping[CandidateCall, Observation]) -> dict[CandidateCall, Observation]:
+    """Run *calls* again in other processes, in other orders, at other times and places; return those that end alike."""
+    orders = [list(calls), list(calls)[::-1]]
+    work.random.shuffle(orders[0])
+    stage = replace(work.stage, timeout_s=max(_LEAST_S, work.left_s))
+    runs = await asyncio.gather(
+        *(
+            observe(stage, order, trace=False, circumstances=circumstances)
+            for order, circumstances in zip(orders, _ELSEWHERE, strict=True)
+        )
+    )
+    again = [run.observations for run in runs if isinstance(run, Observed)]
+    if len(again) < len(runs):
+        return {}
+    confirmed = stable([calls, *again])
+    return {call: read_with_documentation(work, call, seen) for call, seen in confirmed.items()}

@@ -1,0 +1,228 @@
+"""Calls of one module, and what each of them did."""
+
+# pyright: basic, reportMissingImports=false
+# It looks at objects of which nothing is known, and finds its other parts beside itself.
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import functools
+import importlib
+import inspect
+import io
+import itertools
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import rolecall_describe as describe
+from rolecall_guard import Guard, Overtime, Refused
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_MAX_ITEMS = 40
+
+
+class Tracer:
+    """The lines of one file in the order they follow each other: what `sys.settrace` calls."""
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.arcs: set[tuple[int, int]] = set()
+        self._last: dict[Any, int] = {}
+
+    def start(self) -> None:
+        """Begins anew."""
+        self.arcs = set()
+        self._last = {}
+        sys.settrace(self.enter)
+
+    def stop(self) -> list[tuple[int, int]]:
+        """Stop tracing and return the arcs since `start`: pairs of lines, a negative one for the start or the end of a
+        function.
+        """
+        sys.settrace(None)
+        self._last = {}
+        return sorted(self.arcs)
+
+    def enter(self, frame: Any, event: str, argument: Any) -> Any:
+        if frame.f_code.co_filename != self.path:
+            return None
+        self._last.setdefault(frame, -frame.f_code.co_firstlineno)
+        return self.follow
+
+    def follow(self, frame: Any, event: str, argument: Any) -> Any:
+        if event == "line":
+            self.arcs.add((self._last.get(frame, 0), frame.f_lineno))
+            self._last[frame] = frame.f_lineno
+        elif event == "return":
+            self.arcs.add((self._last.get(frame, 0), -frame.f_code.co_firstlineno))
+        return self.follow
+
+
+class Probe:
+    """One module, and all that is needed to call it."""
+
+    def __init__(self, request: dict[str, Any], guard: Guard) -> None:
+        self.request = request
+        self.guard = guard
+        self.path: str = request["path"]
+        self.tracer = Tracer(self.path) if request["trace"] else None
+        if self.tracer is not None:
+            self.tracer.start()
+        self.module = importlib.import_module(request["module"])
+        self.imported = self.tracer.stop() if self.tracer is not None else []
+        self.names = self._names()
+        self.caches = [value.cache_clear for value in vars(self.module).values() if _is_cached(value)]
+        self.root: str = request["root"]
+
+    def _names(self) -> dict[str, Any]:
+        names = {}
+        for name, (module, attribute) in self.request["imports"].items():
+            found = importlib.import_module(module)
+            names[name] = getattr(found, attribute) if attribute else found
+        return {**names, **vars(self.module)}
+
+    def observe(self, call: dict[str, Any]) -> dict[str, Any]:
+        """Make *call* and return what it did, in the form of the report."""
+        before = self._state() if self.tracer is not None else None
+        for clear in self.caches:
+            clear()
+        limit_s: float = self.request["call_timeout_s"]
+        printed = io.StringIO()
+        seen: dict[str, Any] = {"id": call["id"]}
+        self.guard.tripped = ""
+        self.guard.by_chance = False
+        started = time.perf_counter()
+        signal.setitimer(signal.ITIMER_REAL, limit_s, limit_s / 4)
+        self.guard.armed = True
+        try:
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
+                seen.update(self._evaluate(call))
+        except Overtime:
+            seen["kind"] = "slow"
+        except Refused:
+            seen["kind"] = "refused"
+        finally:
+            self.guard.armed = False
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            if self.tracer is not None:
+                seen["arcs"] = self.tracer.stop()
+        seen["duration_s"] = time.perf_counter() - started
+        if self.guard.tripped:
+            seen["kind"] = "refused"
+        seen["by_chance"] = self.guard.by_chance
+        seen["printed"] = printed.getvalue()[:400]
+        seen["pollutes"] = before is not None and self._state() != before
+        return seen
+
+    def _evaluate(self, call: dict[str, Any]) -> dict[str, Any]:
+        names = dict(self.names)
+        operands = []
+        for number, source in enumerate(call["operands"]):
+            try:
+                operands.append(eval(source, dict(self.names)))  # noqa: S307
+            except Exception as error:  # noqa: BLE001
+                return {"kind": "unbuilt", "type": type(error).__name__}
+            names[f"_{number}"] = operands[-1]
+        states = [describe.state(value) for value in operands]
+        code, lazily = compile(call["expression"], "<call>", "eval"), False
+        if self.tracer is not None:
+            self.tracer.start()
+        try:
+            value, lazily = eval(code, names), False  # noqa: S307
+            lazily = describe.is_iterator(value)
+            seen = self._value(value)
+        except Exception as error:  # noqa: BLE001
+            seen = {**self._raised(error), "lazily": lazily}
+        if self.tracer is not None:
+            sys.settrace(None)
+        seen["effects"] = [
+            [number, views]
+            for number, (value, old) in enumerate(zip(operands, states))  # noqa: B905 - Python 3.8 has no strict
+            if old is not None and describe.state(value) != old and (views := self._views(value)[0])
+        ]
+        return seen
+
+    def _value(self, value: Any) -> dict[str, Any]:
+        views, imports = self._views(value)
+        return {"kind": "value", "type": type(value).__name__, "views": views, "imports": imports}
+
+    def _views(self, value: Any) -> tuple[list[list[str]], dict[str, str]]:
+        return describe.views(value, self.names, self.root, _MAX_ITEMS)
+
+    def _raised(self, error: Exception) -> dict[str, Any]:
+        kind = type(error)
+        frames = list(_frames(error))
+        own = [(frame, line) for frame, line in frames if frame.f_code.co_filename.startswith(self.root)]
+        deliberate = bool(own) and frames[-1] == own[-1] and _source_line(*own[-1]).startswith("raise")
+        return {
+            "kind": "raises",
+            "type": kind.__name__,
+            "module": kind.__module__,
+            "message": describe.clean_message(str(error), self.root),
+            "deliberate": deliberate,
+            "inside": bool(own),
+            "line": next((line for frame, line in reversed(own) if frame.f_code.co_filename == self.path), 0),
+        }
+
+    def _state(self) -> list[tuple[str, int, str]]:
+        """Return the state of the module's own containers, as far as it costs little to look at them."""
+        containers = (list, dict, set, collections.deque)
+        return [
+            (name, len(value), repr(value) if len(value) < 100 else "")
+            for name, value in sorted(vars(self.module).items())
+            if isinstance(value, containers) and not name.startswith("__")
+        ]
+
+
+def _frames(error: BaseException) -> Iterator[tuple[Any, int]]:
+    traceback = error.__traceback__
+    while traceback is not None:
+        if traceback.tb_frame.f_code.co_filename != __file__:
+            yield traceback.tb_frame, traceback.tb_lineno
+        traceback = traceback.tb_next
+
+
+def _source_line(frame: Any, line: int) -> str:
+    try:
+        with Path(frame.f_code.co_filename).open(encoding="utf-8") as text:
+            return next(itertools.islice(text, line - 1, None), "").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _is_cached(value: Any) -> bool:
+    return isinstance(value, functools._lru_cache_wrapper)
+
+
+def outcome(seen: dict[str, Any]) -> list[Any]:
+    """Return the parts of an observation that a test could check."""
+    if seen["kind"] == "raises":
+        return ["raises", seen["type"], [], [], ""]
+    return [seen["kind"], "", seen.get("views", []), seen.get("effects", []), seen.get("printed", "")]
+
+
+def classes_of(module: Any) -> dict[str, Any]:
+    """Return the facts that only the imported module knows: how its classes are built, and the members of its
+    enumerations.
+    """
+    found = {}
+    for name, value in vars(module).items():
+        if isinstance(value, type) and value.__module__ == module.__name__:
+            with contextlib.suppress(ValueError, TypeError):
+                found[name] = {
+                    "parameters": [[p.name, p.kind.name, p.default is not p.empty] for p in _parameters(value)],
+                    "abstract": inspect.isabstract(value),
+                    "exception": issubclass(value, BaseException),
+                    "members": list(value.__members__)[:20] if describe.is_enumeration(value) else [],
+                }
+    return found
+
+
+def _parameters(kind: type) -> list[inspect.Parameter]:
+    return list(inspect.signature(kind).parameters.values())

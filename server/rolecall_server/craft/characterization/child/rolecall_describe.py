@@ -1,0 +1,252 @@
+"""Values as source text that a test can hold them to. Standard library of Python 3.8 only."""
+
+# pyright: basic
+# It looks at objects of which nothing is known.
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import datetime
+import decimal
+import enum
+import fractions
+import itertools
+import math
+import re
+import uuid
+from typing import Any
+
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_MAX_LITERAL = 360
+_MAX_ATTRIBUTES = 6
+_FROM_LIBRARY = {
+    decimal.Decimal: "decimal",
+    fractions.Fraction: "fractions",
+    uuid.UUID: "uuid",
+}
+_FROM_DATETIME = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone)
+_BASES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
+
+
+class _NoLiteralError(Exception):
+    pass
+
+
+class _Writer:
+    """Turns values into source, and remembers what that source has to import."""
+
+    def __init__(self, names: dict[str, Any]) -> None:
+        self.names = names
+        self.imports: dict[str, str] = {}
+
+    def write(self, value: Any, depth: int = 0) -> str:  # noqa: PLR0911 - one way out for each kind of value
+        if depth > 6:
+            raise _NoLiteralError
+        kind = type(value)
+        if value is None or value is Ellipsis or kind in (bool, int, str, bytes):
+            return repr(value)
+        if kind is float:
+            return self._float(value)
+        if kind is complex:
+            if math.isnan(value.real) or math.isnan(value.imag):
+                raise _NoLiteralError
+            return repr(value)
+        if kind in (list, tuple, set, frozenset, dict):
+            return self._container(value, kind, depth)
+        if isinstance(value, enum.Enum):
+            return self._named(kind, f"{{}}.{value.name}", value)
+        if isinstance(value, type) or callable(value):
+            return self._function(value)
+        if kind in _FROM_LIBRARY:
+            self.imports[kind.__name__] = _FROM_LIBRARY[kind]
+            return repr(value)
+        if kind in _FROM_DATETIME:
+            return self._moment(value)
+        return self._object(value, kind)
+
+    def _float(self, value: float) -> str:
+        if math.isnan(value):
+            raise _NoLiteralError
+        if math.isinf(value):
+            return "float('inf')" if value > 0 else "-float('inf')"
+        return repr(value)
+
+    def _moment(self, value: Any) -> str:
+        """Return a date or time, written by the module's own name for it."""
+        written = repr(value)
+        if self.names.get("datetime") is datetime:
+            self.imports["datetime"] = ""
+            return written
+        self.imports.update((name, "datetime") for name in re.findall(r"datetime\.(\w+)", written))
+        return written.replace("datetime.", "")
+
+    def _container(self, value: Any, kind: type, depth: int) -> str:
+        if len(value) > 60:
+            raise _NoLiteralError
+        if kind is dict:
+            pairs = (f"{self.write(k, depth + 1)}: {self.write(v, depth + 1)}" for k, v in value.items())
+            return "{{{}}}".format(", ".join(pairs))
+        items = [self.write(item, depth + 1) for item in value]
+        if kind is list:
+            return "[" + ", ".join(items) + "]"
+        if kind is tuple:
+            return "({}{})".format(", ".join(items), "," if len(items) == 1 else "")
+        joined = "{{{}}}".format(", ".join(sorted(items))) if items else ""
+        return (joined or "set()") if kind is set else f"frozenset({joined})"
+
+    def _named(self, kind: type, template: str, value: Any) -> str:
+        if self.names.get(kind.__name__) is not kind:
+            raise _NoLiteralError
+        return template.format(kind.__name__)
+
+    def _function(self, value: Any) -> str:
+        name = getattr(value, "__name__", "")
+        builtin = __builtins__ if isinstance(__builtins__, dict) else vars(__builtins__)
+        if name.isidentifier() and (self.names.get(name) is value or builtin.get(name) is value):
+            return name
+        raise _NoLiteralError
+
+    def _object(self, value: Any, kind: type) -> str:
+        """Return the `repr` of an object of the workspace that can be read back and compares equal."""
+        written = repr(value)
+        if kind.__eq__ is object.__eq__ or _ADDRESS.search(written) or len(written) > _MAX_LITERAL:
+            raise _NoLiteralError
+        if not written.startswith(kind.__name__ + "(") or self.names.get(kind.__name__) is not kind:
+            raise _NoLiteralError
+        try:
+            again = eval(written, dict(self.names))  # noqa: S307
+            if type(again) is kind and bool(again == value) and bool(value == again) and repr(again) == written:
+                return written
+        except Exception as error:
+            raise _NoLiteralError from error
+        raise _NoLiteralError
+
+
+def literal(value: Any, names: dict[str, Any]) -> tuple[str, dict[str, str]] | None:
+    """Return *value* as source, and what it imports by name; None where there is no such source."""
+    writer = _Writer(names)
+    try:
+        written = writer.write(value)
+    except (_NoLiteralError, RecursionError):
+        return None
+    except Exception:  # noqa: BLE001 - a repr or a comparison of the workspace's
+        return None
+    return (written, writer.imports) if len(written) <= _MAX_LITERAL else None
+
+
+def views(  # noqa: PLR0911 - one way out for each kind of value
+    value: Any, names: dict[str, Any], root: str, max_items: int
+) -> tuple[list[list[str]], dict[str, str]]:
+    """Return expressions by which a test can look at *value*, and their imports: the value itself where it has a
+    literal, else what can be read off it.
+    """
+    imports: dict[str, str] = {}
+    found: list[list[str]] = []
+
+    def look(template: str, part: Any) -> bool:
+        written = literal(part, names)
+        if written is None or root in written[0] or _ADDRESS.search(written[0]):
+            return False
+        found.append([template, written[0]])
+        imports.update(written[1])
+        return True
+
+    if isinstance(value, float) and math.isnan(value):
+        return [["math.isnan({})", "True"]], {"math": ""}
+    if look("{}", value):
+        return found, imports
+    base: Any = next((kind for kind in _BASES if isinstance(value, kind)), None)
+    if base is not None and type(value) is not base and not is_enumeration(type(value)):
+        plain: Any = base(value)
+        if _equal(plain, value) and look("{}", plain):
+            return found, imports
+    if isinstance(value, (str, bytes, list, tuple)):
+        n_shown = 40 if isinstance(value, str) else 3
+        look("len({})", len(value))
+        look("{}[:%d]" % n_shown, value[:n_shown])  # noqa: UP031 - the braces are for another
+        return found, imports
+    if is_iterator(value):
+        iterator: Any = value
+        items = list(itertools.islice(iterator, max_items + 1))
+        if len(items) <= max_items and look("list({})", items):
+            return found, imports
+        if len(items) > max_items and look("list(itertools.islice({}, 5))", items[:5]):
+            imports["itertools"] = ""
+        return found, imports
+    _look_at_object(value, look)
+    return found, imports
+
+
+def _look_at_object(value: Any, look: Any) -> None:
+    kind = type(value)
+    if kind in (type, type(_look_at_object)) or kind.__module__ in ("builtins", "functools", "types"):
+        return
+    for name in _readable(value)[:_MAX_ATTRIBUTES]:
+        try:
+            part = getattr(value, name)
+        except Exception:  # noqa: BLE001, S112
+            continue
+        if not callable(part):
+            look(f"{{}}.{name}", part)
+    if kind.__str__ is not object.__str__ and not isinstance(value, BaseException):
+        _try(look, "str({})", str, value)
+    if hasattr(kind, "__len__"):
+        _try(look, "len({})", len, value)
+        if hasattr(kind, "__iter__"):
+            _try(look, "list({})", list, value)
+
+
+def _try(look: Any, template: str, read: Any, value: Any) -> None:
+    with contextlib.suppress(Exception):
+        look(template, read(value))
+
+
+def _readable(value: Any) -> list[str]:
+    """Return the public attributes and properties of an object, its own first."""
+    own = list(getattr(value, "__dict__", {}))
+    for kind in type(value).__mro__:
+        slots = kind.__dict__.get("__slots__", ())
+        own += [slots] if isinstance(slots, str) else list(slots)
+        own += [name for name, member in kind.__dict__.items() if isinstance(member, property)]
+    return [name for name in dict.fromkeys(own) if not name.startswith("_")]
+
+
+def is_iterator(value: Any) -> bool:
+    """Return whether *value* is used up by looking at it."""
+    return hasattr(type(value), "__next__") and hasattr(type(value), "__iter__")
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # noqa: BLE001
+        return False
+
+
+def is_enumeration(kind: type) -> bool:
+    """Return whether *kind* has members that are named."""
+    return issubclass(kind, enum.Enum)
+
+
+def state(value: Any) -> str | None:
+    """Return the part of *value* that a call could change, as text; None if nothing can be changed or seen."""
+    if isinstance(value, (list, dict, set, bytearray, collections.deque)):
+        return _bounded_repr(value)
+    inside = getattr(value, "__dict__", None)
+    if isinstance(inside, dict) and not isinstance(value, type) and not callable(value):
+        return _ADDRESS.sub("", _bounded_repr(inside) or "")
+    return None
+
+
+def _bounded_repr(value: Any) -> str | None:
+    try:
+        return repr(value)[:2000]
+    except Exception:  # noqa: BLE001
+        return None
+
+
+def clean_message(message: str, root: str) -> str:
+    """Return the first line of an exception's text, empty where it names something of this machine."""
+    first = message.partition("\n")[0]
+    return "" if root in first or _ADDRESS.search(first) else first[:200]

@@ -1,0 +1,118 @@
+"""A guard that keeps a call from reaching beyond its process, and notices what makes its result depend on the day."""
+
+# pyright: basic, reportMissingImports=false
+# It looks at objects of which nothing is known, and finds its other parts beside itself.
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FORBIDDEN = {
+    *("builtins.input", "os.chmod", "os.chown", "os.exec", "os.fork", "os.forkpty", "os.kill", "os.killpg", "os.link"),
+    *("os.mkdir", "os.posix_spawn", "os.remove", "os.rename", "os.rmdir", "os.spawn", "os.symlink", "os.system"),
+    *("os.truncate", "shutil.copyfile", "shutil.move", "shutil.rmtree", "socket.bind", "socket.connect"),
+    *("socket.getaddrinfo", "socket.sendto", "subprocess.Popen", "webbrowser.open", "_thread.start_new_thread"),
+    "_thread.start_joinable_thread",  # since Python 3.13
+}
+"""Events of Python's audit that reach beyond the process."""
+
+
+class Overtime(BaseException):
+    """A call has had its time."""
+
+
+class Refused(BaseException):
+    """A call would have reached beyond its process."""
+
+
+class Guard:
+    """Lets nothing be written, deleted, started or connected to while it is armed."""
+
+    def __init__(self) -> None:
+        self.armed = False
+        self.tripped = ""
+        self.by_chance = False
+        sys.addaudithook(self.audit)
+        # Only since Python 3.12 is the start of a thread an event.
+        start = getattr(threading, "_start_new_thread", None)
+        if start is not None:
+            setattr(threading, "_start_new_thread", self._guarded(start))  # noqa: B010 - it is there only before 3.13
+
+    def _guarded(self, start: Callable[..., Any]) -> Callable[..., Any]:
+        def guarded(*arguments: Any) -> Any:
+            self.audit("_thread.start_new_thread", arguments)
+            return start(*arguments)
+
+        return guarded
+
+    def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if not self.armed:
+            return
+        if event in _FORBIDDEN or (event == "open" and _writes(arguments)):
+            self.tripped = event
+            raise Refused(event)
+
+
+def _writes(arguments: tuple[Any, ...]) -> bool:
+    _, mode, flags = (*arguments, None, None)[:3]
+    if isinstance(mode, str):
+        return any(letter in mode for letter in "wax+")
+    return isinstance(flags, int) and bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT))
+
+
+def shift_clock(days: int) -> None:
+    """Moves the clock of `time` and `datetime`, so that what depends on it shows."""
+    import datetime
+
+    shift = datetime.timedelta(days=days)
+    real_time = time.time
+    time.time = lambda: real_time() + shift.total_seconds()
+    real_date, real_datetime = datetime.date, datetime.datetime
+
+    class Date(real_date):
+        @classmethod
+        def today(cls) -> Any:
+            return real_date.today() + shift
+
+    class DateTime(real_datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return real_datetime.now(tz) + shift
+
+        @classmethod
+        def utcnow(cls) -> Any:
+            return real_datetime.now(datetime.UTC).replace(tzinfo=None) + shift
+
+        @classmethod
+        def today(cls) -> Any:
+            return real_datetime.now() + shift
+
+    datetime.date, datetime.datetime = Date, DateTime  # type: ignore[misc]
+
+
+def watch_chance(guard: Guard) -> None:
+    """Has every function that draws by chance say so."""
+    import random
+    import secrets
+    import uuid
+
+    def watched(draw: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(draw)
+        def noted(*arguments: Any, **words: Any) -> Any:
+            guard.by_chance = True
+            return draw(*arguments, **words)
+
+        return noted
+
+    for module in (random, secrets, uuid):
+        for name, value in list(vars(module).items()):
+            if callable(value) and not isinstance(value, type) and not name.startswith("_") and name != "seed":
+                setattr(module, name, watched(value))

@@ -1,0 +1,72 @@
+"""The calls that tell mutants from the module, and a search for more of them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from rolecall_server.craft.characterization.call_trials import TrialState, confirmed, observe_new, usable, varied
+from rolecall_server.craft.characterization.execution import Verdicts, kill
+from rolecall_server.craft.characterization.observation import CandidateCall, Observation
+from rolecall_server.craft.characterization.reach import CallReach
+from rolecall_server.sandbox import Mutant
+
+_VARIATIONS = 70
+
+
+async def kill_mutants(
+    work: TrialState,
+    mutants: Sequence[Mutant],
+    pool: Mapping[CandidateCall, Observation],
+    limit: int,
+    *,
+    least_s: float = 0.0,
+) -> dict[Mutant, CandidateCall | None]:
+    """Return the mutants that differ from the module, each with the call that shows it; at most *limit* calls of *pool*
+    are tried for each, while time is left.
+
+    *least_s* is what may be spent even where the time is over.
+    """
+    trials = await asyncio.to_thread(_trials, work, mutants, pool, limit)
+    time_s = max(work.left_s, least_s)
+    if not trials or time_s < 1:
+        return {}
+    stage = replace(work.stage, timeout_s=time_s)
+    halves = [half for half in (trials[::2], trials[1::2]) if half]
+    found = await asyncio.gather(*(kill(stage, pool, half) for half in halves))
+    verdicts = [one for one in found if isinstance(one, Verdicts)]
+    if least_s:
+        work.untried.update(mutant for mutant, _ in trials)
+    work.untried.difference_update(*({*one.killed, *one.survived} for one in verdicts))
+    return {mutant: call for one in verdicts for mutant, call in one.killed.items()}
+
+
+def _trials(
+    work: TrialState, mutants: Sequence[Mutant], pool: Mapping[CandidateCall, Observation], limit: int
+) -> list[tuple[Mutant, Sequence[CandidateCall]]]:
+    """Return the mutants that calls may reveal, each with those calls, shuffled so that lack of time affects all parts
+    alike.
+    """
+    reach = CallReach(work.survey, work.targets, work.import_lines, pool)
+    trials = [(mutant, tried) for mutant in mutants if (tried := reach.of(mutant, limit))]
+    work.random.shuffle(trials)
+    return trials
+
+
+async def hunt(
+    work: TrialState, left: Sequence[Mutant], pool: Mapping[CandidateCall, Observation]
+) -> dict[CandidateCall, Observation]:
+    """New calls near those that reach the surviving mutants."""
+    near: dict[str, list[CandidateCall]] = {}
+    lines = {mutant.statement for mutant in left}
+    for call, seen in pool.items():
+        if seen.lines & lines or lines & work.import_lines:
+            near.setdefault(call.target, []).append(call)
+    calls = await asyncio.to_thread(
+        lambda: [call for name, seeds in near.items() for call in varied(work, name, seeds, 2 * _VARIATIONS)]
+    )
+    before = set(work.seen)
+    await observe_new(work, calls)
+    new = {call: seen for call, seen in work.seen.items() if call not in before and usable(work, call, seen)}
+    return await confirmed(work, new) if new else {}

@@ -1,0 +1,224 @@
+"""Making calls in the workspace's interpreter, inside the shadow, and reading what they did."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rolecall_server.craft.characterization.observation import CandidateCall, Observation
+from rolecall_server.sandbox import Interpreter, Mutant, NotRun, Shadow
+from rolecall_server.sandbox.event_lines import GARBLED, read_record
+from rolecall_server.sandbox.python.interpreter import Capabilities, probe
+from rolecall_server.sandbox.python.pytest_command import python_environment
+from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
+from rolecall_server.sandbox.walls.confinement import Command
+
+CALL_TIMEOUT_S = 0.4
+MUTANT_TIMEOUT_S = 1.5
+_CHILD = Path(__file__).with_name("child")
+_PROGRAM = "rolecall_probe.py"
+
+
+@dataclass(frozen=True)
+class Stage:
+    """The place where the calls of one module are made."""
+
+    shadow: Shadow
+    interpreter: Interpreter
+    module: str
+    """The dotted name by which it is imported."""
+    path: str
+    """Its file, relative to the workspace."""
+    imports: Mapping[str, tuple[str, str]]
+    """Names beside the module's own that operands may use: a module, and what of it, empty for all."""
+    timeout_s: float
+
+
+@dataclass(frozen=True)
+class RunConditions:
+    """Conditions of a process that must make no difference to a result that is asserted."""
+
+    hash_seed: int = 0
+    time_zone: str = "UTC"
+    clock_shift_days: int = 0
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The report of one process."""
+
+    observations: Mapping[CandidateCall, Observation]
+    classes: Mapping[str, Mapping[str, Any]]
+    """The module's classes: their parameters, whether they are abstract or exceptions, an enumeration's members."""
+    import_lines: frozenset[int] = frozenset()
+    """The lines that run when the module is imported; told where calls are traced."""
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The results for mutants: killed, invalid or survived."""
+
+    killed: Mapping[Mutant, CandidateCall | None]
+    survived: frozenset[Mutant] = frozenset()
+
+
+async def observe(
+    stage: Stage, calls: Sequence[CandidateCall], *, trace: bool, circumstances: RunConditions | None = None
+) -> Observed | NotRun:
+    """Make *calls* in their order, and return an observation of each; `NotRun` if the module cannot be imported.
+
+    A call of which nothing was heard before the time was over is absent.
+    """
+    circumstances = circumstances or RunConditions()
+    request = {
+        **_common(stage, [_asked(number, call) for number, call in enumerate(calls)]),
+        "trace": trace,
+        "clock_shift_days": circumstances.clock_shift_days,
+    }
+    answers = await _ask(stage, request, circumstances)
+    if isinstance(answers, NotRun):
+        return answers
+    head, *rest = answers
+    seen: dict[CandidateCall, Observation] = {}
+    for answer in rest:
+        with suppress(*GARBLED):
+            seen[calls[answer["id"]]] = _observation(answer)
+    return Observed(seen, head["classes"], frozenset(head["lines"]))
+
+
+async def kill(
+    stage: Stage, known: Mapping[CandidateCall, Observation], trials: Sequence[tuple[Mutant, Sequence[CandidateCall]]]
+) -> Verdicts | NotRun:
+    """Return the mutants that differ from the module, each with the first call that tells; None: its import fails.
+
+    *known* says how the calls end without a fault. Of a mutant that is nowhere in the answer nothing was heard before
+    the time was over.
+    """
+    calls = list(dict.fromkeys(call for _, tried in trials for call in tried))
+    numbers = {call: number for number, call in enumerate(calls)}
+    asked = [{**_asked(number, call), "outcome": known[call].outcome} for number, call in enumerate(calls)]
+    mutants = [
+        {
+            "id": number,
+            "span": [mutant.start, mutant.end],
+            "became": mutant.became,
+            "calls": [numbers[call] for call in tried],
+        }
+        for number, (mutant, tried) in enumerate(trials)
+    ]
+    request = {**_common(stage, asked), "trace": False, "clock_shift_days": 0, "mutants": mutants}
+    answers = await _ask(stage, request, RunConditions())
+    if isinstance(answers, NotRun):
+        return answers
+    killed: dict[Mutant, CandidateCall | None] = {}
+    survived: set[Mutant] = set()
+    for answer in answers[1:]:
+        number: int = answer["id"]
+        mutant, tried = trials[number]
+        if answer.get("kind") == "crashed":
+            killed[mutant] = tried[0] if tried else None
+        elif answer["killed"]:
+            killed[mutant] = None if answer["call"] is None else calls[answer["call"]]
+        else:
+            survived.add(mutant)
+    return Verdicts(killed, frozenset(survived))
+
+
+def _common(stage: Stage, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "module": stage.module,
+        "path": str(stage.shadow.root / stage.path),
+        "root": str(stage.shadow.root),
+        "imports": stage.imports,
+        "calls": calls,
+        "mutants": [],
+        "call_timeout_s": CALL_TIMEOUT_S,
+        "mutant_timeout_s": MUTANT_TIMEOUT_S,
+    }
+
+
+def _asked(number: int, call: CandidateCall) -> dict[str, Any]:
+    expression = call.template.format(*(f"_{place}" for place in range(len(call.operands))))
+    return {"id": number, "expression": expression, "operands": call.operands}
+
+
+async def _ask(stage: Stage, request: Mapping[str, Any], circumstances: RunConditions) -> list[dict[str, Any]] | NotRun:
+    """Ask the child and return its answers, the first about the module itself."""
+    capabilities = await probe(stage.shadow, stage.interpreter)
+    if isinstance(capabilities, NotRun):
+        return capabilities
+    try:
+        async with run_folder(stage.shadow) as folder:
+            asked = folder.plugin / "calls.json"
+            await asyncio.to_thread(_furnish, folder.plugin, asked, request)
+            command = _command(stage, capabilities, circumstances, folder, asked)
+            readable = capabilities.places.shown
+            end = await run_in_shadow(stage.shadow, folder, command, readable, timeout_s=stage.timeout_s)
+            answers = await asyncio.to_thread(_read, folder.report)
+    except OSError as error:
+        return NotRun(f"The calls cannot be made in the shadow: {error.strerror}.")
+    if not answers or "failed" in answers[0]:
+        said = answers[0]["failed"] if answers else (end.output.strip().splitlines() or ["nothing was said"])[-1]
+        return NotRun(f"{stage.path} cannot be imported: {said}.", "Install what it needs in the workspace's Python.")
+    return answers
+
+
+def _furnish(folder: Path, asked: Path, request: Mapping[str, Any]) -> None:
+    """Puts the child and its request into *folder*."""
+    for program in _CHILD.glob("*.py"):
+        shutil.copyfile(program, folder / program.name)
+    asked.write_text(json.dumps(request), "utf-8")
+
+
+def _command(
+    stage: Stage, capabilities: Capabilities, circumstances: RunConditions, folder: RunFolder, asked: Path
+) -> Command:
+    """Return the command that runs the child in the environment that a test of the workspace would have, changed by
+    *circumstances*.
+    """
+    program = (str(capabilities.program), "-B", "-W", "ignore", str(folder.plugin / _PROGRAM))
+    around = python_environment(stage.shadow, capabilities, folder)
+    changed = {"PYTHONHASHSEED": str(circumstances.hash_seed), "TZ": circumstances.time_zone}
+    return Command((*program, str(asked), str(folder.report)), {**around, **changed})
+
+
+def _read(report: Path) -> list[dict[str, Any]]:
+    if not report.exists():
+        return []
+    answers: list[dict[str, Any]] = []
+    for line in report.read_text("utf-8", "replace").splitlines():
+        if (answer := read_record(line)) is None:  # cut off where the process was ended
+            break
+        answers.append(answer)
+    return answers
+
+
+def _observation(answer: Mapping[str, Any]) -> Observation:
+    return Observation(
+        kind=answer["kind"],
+        type_name=answer.get("type", ""),
+        views=_views(answer.get("views", ())),
+        effects=tuple((number, _views(views)) for number, views in answer.get("effects", ())),
+        printed=answer.get("printed", ""),
+        imports=tuple(answer.get("imports", {}).items()),
+        exception_module=answer.get("module", ""),
+        message=answer.get("message", ""),
+        deliberate=answer.get("deliberate", False),
+        inside=answer.get("inside", False),
+        line=answer.get("line", 0),
+        lazily=answer.get("lazily", False),
+        by_chance=answer.get("by_chance", False),
+        arcs=frozenset((start, end) for start, end in answer.get("arcs", ())),
+        pollutes=answer.get("pollutes", False),
+        duration_s=answer.get("duration_s", 0.0),
+    )
+
+
+def _views(views: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
+    return tuple((template, literal) for template, literal in views)

@@ -1,0 +1,1 @@
+"""The calls that are made up for a module."""

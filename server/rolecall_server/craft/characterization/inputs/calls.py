@@ -1,0 +1,313 @@
+"""The calls that are tried on each target: real ones from the repository first, then made up from types."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from random import Random
+
+from rolecall_server.craft.characterization.inputs.domains import (
+    IMPORTS,
+    ValueSources,
+    expressions,
+    expressions_of,
+    instances_of,
+    interleaved,
+)
+from rolecall_server.craft.characterization.inputs.survey import (
+    BUILTIN_NAMES,
+    CallableParameter,
+    CallTarget,
+    Survey,
+    constructor_parameters,
+    last_name,
+)
+from rolecall_server.craft.characterization.inputs.usage import ANYTHING, likely_types
+from rolecall_server.craft.characterization.observation import LIKELY, MADE_UP, CandidateCall
+
+MAX_CALLS = 400
+"""The number of calls that are tried on one target at first."""
+_MAX_RECEIVERS = 10
+_MAX_FROM_REPOSITORY = 40
+_RANDOM_SHARE = 4
+_FEW = 3
+"""So many values of an optional parameter are tried on every object: where it may be empty or ``None``, these too."""
+_NEVER_THE_SAME = {
+    *("now", "today", "utcnow", "time", "time_ns", "monotonic", "perf_counter", "urandom", "uuid1", "uuid4", "random"),
+    *("randint", "choice", "getcwd", "getpid", "open", "input", "mkdtemp", "mkstemp", "NamedTemporaryFile"),
+    *("TemporaryDirectory", "TemporaryFile"),
+}
+"""Functions whose result says nothing about tomorrow's."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """A call that somebody wrote."""
+
+    node: ast.Call
+    origin: int
+
+
+def build(target: CallTarget, given: Mapping[str, str], receiver: str = "", more: Sequence[str] = ()) -> CandidateCall:
+    """Return a call of *target* with the parameters *given* as expressions, and *more* positional ones after them."""
+    names: list[str] = []
+    operands: list[str] = []
+
+    def operand(name: str, source: str) -> str:
+        names.append(name)
+        operands.append(source)
+        return f"{{{len(operands) - 1}}}"
+
+    callee = target.qualified_name
+    if target.kind in ("method", "property"):
+        place = operand(snake_case(target.owner), receiver)
+        if target.kind == "property":
+            return CandidateCall(target.qualified_name, f"{place}.{target.name}", tuple(operands), tuple(names))
+        callee = place if target.name == "__call__" else f"{place}.{target.name}"
+    arguments = list(_arguments(target, given, more, operand))
+    template = target.operation or f"{callee}({', '.join(arguments)})"
+    if target.is_async:
+        template = f"asyncio.run({template})"
+    return CandidateCall(target.qualified_name, template, tuple(operands), tuple(names))
+
+
+def _arguments(
+    target: CallTarget, given: Mapping[str, str], more: Sequence[str], operand: Callable[[str, str], str]
+) -> Iterator[str]:
+    by_position = True
+    for parameter in target.parameters:
+        if parameter.many == "*":
+            stem = parameter.name.removesuffix("s")
+            yield from (operand(f"{stem}_{number}", source) for number, source in enumerate(more, 1))
+            by_position = False
+        elif parameter.many == "**":
+            known = {one.name for one in target.parameters}
+            yield from (f"{name}={operand(name, source)}" for name, source in given.items() if name not in known)
+        elif parameter.name not in given:
+            by_position = by_position and parameter.positional_only
+        else:
+            word = operand(parameter.name, given[parameter.name])
+            plain = by_position and not parameter.keyword_only and (parameter.default is None or bool(more))
+            yield word if plain or parameter.positional_only else f"{parameter.name}={word}"
+
+
+def calls_of(
+    target: CallTarget, sources: ValueSources, examples: Iterable[Example], random: Random
+) -> list[CandidateCall]:
+    """Return the calls to try on *target* first: those of *examples* that fit, then combinations by type."""
+    real = list(dict.fromkeys(_from_examples(target, sources.survey, examples)))[:_MAX_FROM_REPOSITORY]
+    receivers = instances_of(target.owner, sources) if target.kind in ("method", "property") else [""]
+    if target.operation == "hash({0}) == hash({1})":
+        return [
+            CandidateCall(target.qualified_name, target.operation, (one, one), ("one", "other"))
+            for one in receivers[:4]
+        ]
+    likely = _Likely(target, sources)
+    made_up = dict.fromkeys(_combinations(target, sources, receivers, random))
+    return [*real, *(likely.marked(call) for call in made_up if call not in set(real))][:MAX_CALLS]
+
+
+class _Likely:
+    """Tells which calls give each parameter a value of the type it has, or most likely has."""
+
+    def __init__(self, target: CallTarget, sources: ValueSources) -> None:
+        self._values: dict[str, set[str]] = {}
+        for parameter in target.parameters:
+            if parameter.annotation is None and not parameter.many:
+                kinds = [kind for kind in likely_types(target, parameter)[:2] if kind != ANYTHING]
+                self._values[parameter.name] = {value for kind in kinds for value in expressions_of(kind, sources)}
+
+    def marked(self, call: CandidateCall) -> CandidateCall:
+        """Return *call* with its origin; for a parameter of which nothing is known, any value counts as likely."""
+        given = zip(call.names, call.operands, strict=True)
+        odd = any(source not in values for name, source in given if (values := self._values.get(name)))
+        return replace(call, origin=MADE_UP if odd else LIKELY)
+
+
+def _combinations(
+    target: CallTarget, sources: ValueSources, receivers: Sequence[str], random: Random
+) -> Iterator[CandidateCall]:
+    if not receivers:
+        return
+    if target.kind == "property":
+        yield from (build(target, {}, receiver) for receiver in receivers)
+        return
+    plain = [parameter for parameter in target.parameters if not parameter.many]
+    values = {parameter.name: values_for(target, parameter, sources) for parameter in plain}
+    required = {one.name for one in plain if not one.optional}
+    if any(not values[name] for name in required):
+        return
+    others = {one.name: _but_default(one, values[one.name]) for one in plain if one.optional}
+    optional = {name: given for name, given in others.items() if given}
+    starred = next((one for one in target.parameters if one.many == "*"), None)
+    groups = _positional_groups(target, starred, sources)
+    base = {name: values[name][0] for name in required}
+    yield build(target, base, receivers[0], groups[0])
+    for receiver in receivers[:_MAX_RECEIVERS]:
+        yield build(target, base, receiver, groups[-1])
+        yield from (build(target, base | words, receiver) for words in _words(target, sources))
+    for more in groups:
+        yield build(target, base, receivers[0], more)
+    for name, given in optional.items():
+        yield from (build(target, base | {name: value}, one) for value in given[:_FEW] for one in receivers)
+    if target.operation and required:
+        alike = instances_of(target.owner, sources)
+        yield from (build(target, dict.fromkeys(required, other), one) for one in receivers for other in alike)
+    for row in range(max((len(values[name]) for name in required or optional), default=0)):
+        varied = {
+            name: values[name][(row * (1 + place)) % len(values[name])] for place, name in enumerate(sorted(required))
+        }
+        yield build(target, varied, receivers[row % len(receivers)], groups[row % len(groups)])
+        for place, (name, given) in enumerate(optional.items()):
+            if row < len(given) or row % len(optional) == place:
+                yield build(target, varied | {name: given[row % len(given)]}, receivers[row % len(receivers)])
+    yield from _random_mixtures(target, values, required, receivers, groups, random=random)
+
+
+def _but_default(parameter: CallableParameter, values: Sequence[str]) -> list[str]:
+    """Return *values* without that which the parameter has anyway."""
+    default = ast.unparse(parameter.default) if parameter.default is not None else ""
+    return [value for value in values if value != default]
+
+
+def _words(target: CallTarget, sources: ValueSources) -> Iterator[dict[str, str]]:
+    """Yield the keywords to give to a method that takes any: a few values for each parameter that builds its class."""
+    node = sources.survey.classes.get(target.owner)
+    if node is None or not any(one.many == "**" for one in target.parameters):
+        return
+    for parameter in constructor_parameters(node, sources.survey.classes) or ():
+        if not parameter.many:
+            yield from ({parameter.name: value} for value in _typed(target, parameter, sources)[:3])
+    yield {"unknown": "1"}
+
+
+def _random_mixtures(
+    target: CallTarget,
+    values: Mapping[str, Sequence[str]],
+    required: set[str],
+    receivers: Sequence[str],
+    groups: Sequence[Sequence[str]],
+    *,
+    random: Random,
+) -> Iterator[CandidateCall]:
+    for _ in range(MAX_CALLS // _RANDOM_SHARE):
+        given = {
+            name: random.choice(choices)
+            for name, choices in values.items()
+            if choices and (name in required or random.random() < 0.5)
+        }
+        yield build(target, given, random.choice(receivers), random.choice(groups))
+
+
+def values_for(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> list[str]:
+    """Expressions for one parameter: of its type, else of the types it is likely to have.
+
+    What an operator is given may be an object of the same class, or of none that it knows.
+    """
+    if target.operation and (alike := instances_of(target.owner, sources)):
+        return interleaved(alike, _typed(target, parameter, sources), ["None"])
+    return _typed(target, parameter, sources)
+
+
+def _typed(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> list[str]:
+    if parameter.annotation is not None:
+        found = expressions(parameter.annotation, sources)
+        if found and ast.unparse(parameter.annotation) not in ("Any", "object", "typing.Any"):
+            return found
+    likely = likely_types(target, parameter)
+    return interleaved(*(expressions_of(kind, sources)[: 120 // (1 + place)] for place, kind in enumerate(likely[:4])))
+
+
+def _positional_groups(
+    target: CallTarget, starred: CallableParameter | None, sources: ValueSources
+) -> list[tuple[str, ...]]:
+    if starred is None:
+        return [()]
+    values = values_for(target, starred, sources)
+    return [tuple(values[:1]), (), tuple(values[:2]), tuple(values[1:4]), tuple(values[3:5]), tuple(values[5:7])]
+
+
+def _from_examples(target: CallTarget, survey: Survey, examples: Iterable[Example]) -> Iterator[CandidateCall]:
+    for example in examples:
+        call = example.node
+        if last_name(call.func) != target.name:
+            continue
+        receiver = ""
+        if target.kind == "method":
+            if not isinstance(call.func, ast.Attribute) or not is_self_contained(call.func.value, survey):
+                continue
+            receiver = ast.unparse(call.func.value)
+        found = _with_arguments(target, survey, call, receiver)
+        if found is not None:
+            yield CandidateCall(found.target, found.template, found.operands, found.names, example.origin)
+
+
+def _with_arguments(target: CallTarget, survey: Survey, call: ast.Call, receiver: str) -> CandidateCall | None:
+    words = {word.arg: word.value for word in call.keywords if word.arg is not None}
+    given_nodes = [*call.args, *words.values()]
+    if len(words) != len(call.keywords) or not all(is_self_contained(node, survey) for node in given_nodes):
+        return None
+    plain = [one for one in target.parameters if not one.many and not one.keyword_only]
+    if len(call.args) > len(plain) and not any(one.many == "*" for one in target.parameters):
+        return None
+    given = {one.name: ast.unparse(node) for one, node in zip(plain, call.args, strict=False)}
+    given |= {name: ast.unparse(node) for name, node in words.items()}
+    return build(target, given, receiver, [ast.unparse(node) for node in call.args[len(plain) :]])
+
+
+def is_self_contained(node: ast.expr, survey: Survey) -> bool:
+    """Return whether an expression means the same in a test: literals, the module's names, and what tests import
+    anyway.
+    """
+    bound = {one.arg for lambda_ in ast.walk(node) if isinstance(lambda_, ast.Lambda) for one in lambda_.args.args}
+    known = survey.names | IMPORTS.keys() | BUILTIN_NAMES | bound
+    unfit = ast.Starred | ast.Await | ast.Yield | ast.NamedExpr | ast.JoinedStr | ast.comprehension
+    for one in ast.walk(node):
+        if isinstance(one, unfit) or (isinstance(one, ast.Name) and one.id not in known):
+            return False
+        if isinstance(one, ast.Call) and last_name(one.func) in _NEVER_THE_SAME:
+            return False
+    return len(ast.unparse(node)) <= 200
+
+
+def examples_in(tree: ast.AST, survey: Survey, origin: int) -> Iterator[Example]:
+    """Yield the calls in *tree*, with simple local variables replaced by their values and without the module's own name
+    as a prefix.
+    """
+    for scope in ast.walk(tree):
+        if not isinstance(scope, ast.Module | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        known: dict[str, ast.expr] = {}
+        for statement in scope.body:
+            if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                continue
+            plain = _Plain(known, survey).visit(statement)
+            yield from (Example(node, origin) for node in ast.walk(plain) if isinstance(node, ast.Call))
+            if isinstance(plain, ast.Assign) and isinstance(plain.targets[0], ast.Name):
+                known[plain.targets[0].id] = plain.value
+
+
+class _Plain(ast.NodeTransformer):
+    """Puts into a tree, in place, what is known of names."""
+
+    def __init__(self, known: Mapping[str, ast.expr], survey: Survey) -> None:
+        self.known = known
+        self.survey = survey
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        found = self.known.get(node.id) if isinstance(node.ctx, ast.Load) else None
+        return found if found is not None and is_self_contained(found, self.survey) else node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        inner = node.value
+        outside = isinstance(inner, ast.Name | ast.Attribute) and last_name(inner) not in self.survey.names
+        if outside and node.attr in self.survey.names and not (isinstance(inner, ast.Name) and inner.id in self.known):
+            return ast.Name(node.attr, ast.Load())
+        return self.generic_visit(node)  # pyright: ignore[reportReturnType]
+
+
+def snake_case(name: str) -> str:
+    """``VersionInfo`` as ``version_info``."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower().strip("_") or "value"

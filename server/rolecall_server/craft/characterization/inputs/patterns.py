@@ -1,0 +1,101 @@
+"""Strings that a regular expression matches, and near misses: inputs for code that decides by one."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from random import Random
+from typing import Any, cast
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")
+    from re import _parser  # pyright: ignore
+
+_CLASSES = {"CATEGORY_DIGIT": "0123456789", "CATEGORY_WORD": "abcxyz019_", "CATEGORY_SPACE": " \t"}
+_NOT_CLASSES = {"CATEGORY_NOT_DIGIT": "a-", "CATEGORY_NOT_WORD": "- ", "CATEGORY_NOT_SPACE": "a1"}
+_ALPHABET = "abcdefghijklmnopqrstuvwxyzABCXYZ0123456789-_ ."
+_MAX_REPEAT = 3
+
+
+def matching(pattern: str, how_many: int, random: Random) -> list[str]:
+    """Up to *how_many* different strings that *pattern* likely matches: a short one, then others of every branch.
+
+    Nothing for what is no regular expression. The same *random* state gives the same strings.
+    """
+    flags = re.VERBOSE if "\n" in pattern or ("(?P<" in pattern and "  " in pattern) else 0
+    try:
+        tree = cast(Any, _parser).parse(pattern, flags)
+    except (re.error, OverflowError, RecursionError):
+        return []
+    found: dict[str, None] = {}
+    for attempt in range(4 * how_many):
+        text = _Sampler(random, shortest=attempt == 0).sample(tree)
+        found[text] = None
+        if len(found) == how_many:
+            break
+    return list(found)
+
+
+class _Sampler:
+    def __init__(self, random: Random, *, shortest: bool) -> None:
+        self.random = random
+        self.shortest = shortest
+        self.groups: dict[int, str] = {}
+
+    def sample(self, tree: Any) -> str:
+        return "".join(self._node(str(code), argument) for code, argument in tree)
+
+    def _node(self, code: str, argument: Any) -> str:  # noqa: PLR0911 - one case for each node of a pattern
+        match code:
+            case "LITERAL":
+                return chr(argument)
+            case "NOT_LITERAL":
+                return self._one_of(character for character in _ALPHABET if ord(character) != argument)
+            case "ANY":
+                return self._one_of(_ALPHABET)
+            case "IN":
+                return self._one_of(_members(argument))
+            case "BRANCH":
+                branches = argument[1]
+                return self.sample(branches[0] if self.shortest else self.random.choice(branches))
+            case "SUBPATTERN":
+                text = self.sample(argument[3])
+                self.groups[argument[0] or 0] = text
+                return text
+            case "MAX_REPEAT" | "MIN_REPEAT" | "POSSESSIVE_REPEAT":
+                return self._repeat(*argument)
+            case "GROUPREF":
+                return self.groups.get(argument, "")
+            case "ATOMIC_GROUP":
+                return self.sample(argument)
+            case _:  # positions and assertions match no text
+                return ""
+
+    def _repeat(self, least: int, most: int, tree: Any) -> str:
+        top = min(int(most), max(least, _MAX_REPEAT))
+        times = least if self.shortest else self.random.randint(least, top)
+        return "".join(self.sample(tree) for _ in range(times))
+
+    def _one_of(self, characters: Any) -> str:
+        choices = sorted(set(characters))
+        return self.random.choice(choices) if choices else ""
+
+
+def _members(items: Any) -> str:
+    """Return the characters of a set that are in a small alphabet, or that it names."""
+    found: set[str] = set()
+    negated = False
+    for code, argument in items:
+        match str(code):
+            case "NEGATE":
+                negated = True
+            case "LITERAL":
+                found.add(chr(argument))
+            case "RANGE":
+                low, high = argument
+                found |= {chr(number) for number in range(low, min(high, low + 40) + 1)}
+            case "CATEGORY":
+                found |= set(_CLASSES.get(str(argument)) or _NOT_CLASSES.get(str(argument), ""))
+            case _:
+                pass
+    return "".join(set(_ALPHABET) - found) if negated else "".join(found)

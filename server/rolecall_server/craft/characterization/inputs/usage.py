@@ -1,0 +1,136 @@
+"""The likely type of a parameter that has none: by its default, its name, its documentation, its use."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
+
+ANYTHING = "Any"
+_BY_NAME = (
+    ("str", r"(text|string|word|name|msg|message|title|line|prefix|suffix|sep|separator|s|chars?|label|pattern|path)"),
+    ("int", r"(n|num|number|count|size|length|width|index|i|k|limit|depth|start|stop|step|ndigits|year|month|day)"),
+    ("float", r"(x|y|ratio|rate|value|seconds|weight|price|amount)"),
+    ("Callable", r"(func|function|fn|f|callback|key|predicate|pred|binop|default_factory)"),
+    ("list", r"(items?|iterable|iterator|seq|sequence|values|elements|lst|src|data|args|tokens|lists?|xs)"),
+    ("dict", r"(mapping|dct|d|kwargs|options|mapper|table)"),
+    ("bool", r"((is|has|use|allow|with|keep)_.*|strict|reverse|verbose|case_sensitive|sort(ed)?|unique)"),
+    ("bytes", r"(byte_?string|raw)"),
+)
+_STRING_METHODS = frozenset(
+    [
+        "lower",
+        "upper",
+        "strip",
+        "lstrip",
+        "rstrip",
+        "split",
+        "rsplit",
+        "splitlines",
+        "replace",
+        "startswith",
+        "endswith",
+        "encode",
+        "format",
+        "title",
+        "capitalize",
+        "isdigit",
+        "isalpha",
+        "isupper",
+        "islower",
+        "partition",
+        "rpartition",
+        "zfill",
+        "translate",
+        "casefold",
+        "swapcase",
+    ]
+)
+_MAPPING_METHODS = frozenset(["items", "keys", "setdefault", "popitem"])
+_LIST_METHODS = frozenset(["append", "extend", "insert", "sort", "reverse"])
+_WORDS = {
+    "str": "str", "string": "str", "unicode": "str", "text": "str", "int": "int", "integer": "int", "float": "float",
+    "number": "float", "bool": "bool", "boolean": "bool", "list": "list", "iterable": "list", "sequence": "list",
+    "dict": "dict", "mapping": "dict", "callable": "Callable", "function": "Callable", "bytes": "bytes",
+    "tuple": "tuple", "set": "set",
+}  # fmt: skip
+
+
+def likely_types(target: CallTarget, parameter: CallableParameter) -> list[str]:
+    """Return the names of the types that *parameter* of *target* likely takes, the likeliest first; ``Any`` is last."""
+    found = [
+        *_documented(target, parameter),
+        *_used_as(target, parameter),
+        *_default_type(parameter),
+        *(kind for kind, names in _BY_NAME if re.fullmatch(names, parameter.name)),
+    ]
+    return [*dict.fromkeys(found), ANYTHING]
+
+
+def _default_type(parameter: CallableParameter) -> list[str]:
+    default = parameter.default
+    if isinstance(default, ast.Constant) and default.value is not None:
+        return [type(default.value).__name__]
+    kinds: dict[type[ast.expr], str] = {ast.List: "list", ast.Tuple: "tuple", ast.Dict: "dict", ast.Lambda: "Callable"}
+    return [kind for node, kind in kinds.items() if isinstance(default, node)]
+
+
+def _documented(target: CallTarget, parameter: CallableParameter) -> list[str]:
+    name = re.escape(parameter.name)
+    documentation = ast.get_docstring(target.node) or ""
+    forms = (
+        rf":type {name}: *([^\n]+)",
+        rf":param (\w+) {name}:",
+        rf"^\s*`*{name}`* *\(([^)\n]+)\)",
+        rf"^{name} : (.+)",
+    )
+    said = " ".join(
+        match[1] for form in forms if (match := re.search(form, documentation, re.MULTILINE)) is not None
+    ).lower()
+    return [_WORDS[word] for word in re.findall(r"[a-z]+", said) if word in _WORDS]
+
+
+def _used_as(target: CallTarget, parameter: CallableParameter) -> list[str]:
+    """Return the types that the body treats the parameter as."""
+    found: list[str] = []
+    for node in ast.walk(target.node):
+        match node:
+            case ast.Call(func=ast.Name(id="isinstance"), args=[ast.Name(id=name), kinds]) if name == parameter.name:
+                parts = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
+                found += [last_name(part) for part in parts if last_name(part)]
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if name == parameter.name:
+                found += _by_method(method)
+            case ast.Call(func=ast.Name(id=name)) if name == parameter.name:
+                found.append("Callable")
+            case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)) if name == parameter.name:
+                found.append("list")
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="re")), args=[_, *rest]) if _mentions(rest, parameter):
+                found.append("str")
+            case ast.Call(func=ast.Name(id="int" | "range" | "abs" | "divmod"), args=args) if _mentions(
+                args, parameter
+            ):
+                found.append("int")
+            case ast.Call(func=ast.Name(id="float"), args=args) if _mentions(args, parameter):
+                found.append("float")
+            case ast.Call(
+                func=ast.Name(id="iter" | "len" | "sorted" | "enumerate" | "zip" | "list" | "tuple"), args=args
+            ):
+                found += ["list"] if _mentions(args, parameter) else []
+            case ast.BinOp(left=left, op=ast.Mod() | ast.Sub() | ast.Mult() | ast.Div(), right=right):
+                found += ["int"] if _mentions([left, right], parameter) else []
+            case _:
+                pass
+    return found
+
+
+def _by_method(method: str) -> list[str]:
+    if method in _STRING_METHODS:
+        return ["str"]
+    if method in _MAPPING_METHODS:
+        return ["dict"]
+    return ["list"] if method in _LIST_METHODS else []
+
+
+def _mentions(nodes: list[ast.expr], parameter: CallableParameter) -> bool:
+    return any(isinstance(node, ast.Name) and node.id == parameter.name for node in nodes)

@@ -1,0 +1,121 @@
+"""Expressions that build objects of a module's classes, found by trying."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+from rolecall_server.craft.characterization.call_trials import TrialState, strings_in
+from rolecall_server.craft.characterization.execution import Observed, observe
+from rolecall_server.craft.characterization.inputs.calls import Example, calls_of
+from rolecall_server.craft.characterization.inputs.domains import ValueSources
+from rolecall_server.craft.characterization.inputs.survey import (
+    CallableParameter,
+    CallTarget,
+    constructor_parameters,
+    literals_in,
+)
+from rolecall_server.craft.characterization.observation import CandidateCall, Observation
+from rolecall_server.python_trees import parse_expression
+from rolecall_server.sandbox import NotRun
+
+_MAX_INSTANCES = 10
+
+
+async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotRun | None:
+    """Finds expressions that build objects of the module's classes; those that others are built from come first."""
+    strings = strings_in(work, [work.survey.tree])
+    base = ValueSources(work.survey, strings, literals_in([work.survey.tree]).numbers)
+    work.sources[""] = base
+    first = await observe(work.stage, [], trace=True)
+    if isinstance(first, NotRun):
+        return first
+    work.classes, work.import_lines = dict(first.classes), first.import_lines
+    members = {
+        name: tuple(f"{name}.{one}" for one in told["members"])
+        for name, told in work.classes.items()
+        if told["members"]
+    }
+    instances: dict[str, tuple[str, ...]] = {}
+    for _ in range(2):  # a class may be built from objects of another
+        base = replace(base, instances=instances, members=members)
+        calls = [
+            call
+            for target in _constructors(work)
+            if not members.get(target.name)
+            for call in calls_of(target, base, examples, work.random)
+        ]
+        observed = await observe(work.stage, list(dict.fromkeys(calls)), trace=True)
+        if isinstance(observed, NotRun):
+            return observed
+        found = _instances(observed)
+        if found.keys() == instances.keys():
+            break
+        instances = found
+    work.sources[""] = replace(base, instances=instances, members=members)
+    return None
+
+
+def _constructors(work: TrialState) -> list[CallTarget]:
+    """Return the constructors of all classes, and the class methods that may build objects too."""
+    found: list[CallTarget] = []
+    for name, node in work.survey.classes.items():
+        told = work.classes.get(name, {"abstract": True})
+        if told["abstract"] or name.startswith("_"):
+            continue
+        parameters = constructor_parameters(node, work.survey.classes)
+        found.append(CallTarget(name, "constructor", parameters or _told_parameters(told), node, name))
+    return [*found, *(one for one in work.survey.targets if one.kind == "class method")]
+
+
+def _told_parameters(told: Mapping[str, Any]) -> tuple[CallableParameter, ...]:
+    """Return a constructor's parameters as the imported class tells them."""
+    many: dict[str, Literal["*", "**"]] = {"VAR_POSITIONAL": "*", "VAR_KEYWORD": "**"}
+    return tuple(
+        CallableParameter(
+            name,
+            default=ast.Constant(None) if optional else None,
+            keyword_only=kind == "KEYWORD_ONLY",
+            many=many.get(kind, ""),
+        )
+        for name, kind, optional in told["parameters"]
+    )
+
+
+def _instances(observed: Observed) -> dict[str, tuple[str, ...]]:
+    """Return a few expressions for each class: the simplest of each shape first, then others."""
+    shapes: dict[str, dict[object, CandidateCall]] = {}
+    others: dict[str, list[CandidateCall]] = {}
+    for call in sorted(observed.observations, key=CandidateCall.cost):
+        seen = observed.observations[call]
+        if seen.kind == "value" and seen.type_name in observed.classes and not seen.pollutes:
+            first = shapes.setdefault(seen.type_name, {}).setdefault(_shape_of(seen), call)
+            if first is not call:
+                others.setdefault(seen.type_name, []).append(call)
+    return {
+        name: tuple(call.source for call in [*calls.values(), *others.get(name, ())][:_MAX_INSTANCES])
+        for name, calls in shapes.items()
+    }
+
+
+def _shape_of(seen: Observation) -> object:
+    """Return the shape of the object that was built: for each thing that can be read off it, its type and whether it is
+    empty.
+    """
+    return tuple((template, _shape(parse_expression(literal))) for template, literal in seen.views)
+
+
+def _shape(node: ast.expr) -> object:
+    match node:
+        case ast.Call(args=args, keywords=words):
+            return tuple(_shape(one) for one in [*args, *(word.value for word in words)])
+        case ast.Constant(value=value):
+            return type(value).__name__, bool(value)
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            return type(node).__name__, min(len(parts), 2)
+        case ast.Dict(keys=keys):
+            return "dict", min(len(keys), 2)
+        case _:
+            return type(node).__name__

@@ -1,0 +1,116 @@
+"""Calls of a module, and what was seen when they were made: plain values."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from rolecall_server.python_trees import parse_expression
+
+OutcomeKind = Literal["value", "raises", "slow", "refused", "crashed", "unbuilt"]
+"""``refused``: it would have reached beyond its process. ``unbuilt``: an operand could not be made."""
+
+Arc = tuple[int, int]
+"""A line that follows another in one run of a function; a negative one stands for the function's start or end."""
+
+
+DOCUMENTED, IN_REPOSITORY, LIKELY, MADE_UP = range(4)
+"""Where calls come from: an example in a docstring, a call in the repository, the types that the callable has or very
+likely has, anything else."""
+
+
+@dataclass(frozen=True)
+class CandidateCall:
+    """One use of a callable: a template and the expressions that fill it."""
+
+    target: str
+    """The qualified name of what is called."""
+    template: str
+    """An expression with ``{0}``, ``{1}`` for the operands: ``camelize({0}, {1})``, ``{0} == {1}``."""
+    operands: tuple[str, ...]
+    """An expression in the module's own names for each."""
+    names: tuple[str, ...] = ()
+    """The name of each operand."""
+    origin: int = field(default=MADE_UP, compare=False)
+    """Where it comes from, the most telling first: one of the numbers below."""
+
+    @property
+    def source(self) -> str:
+        """The whole expression."""
+        return filled(self.template, self.operands)
+
+    def cost(self) -> tuple[int, int, int, str]:
+        """Smaller is the better example: real before made up, short before long, plain before odd."""
+        text = self.source
+        n_odd = sum(not (character.isascii() and character.isprintable()) for character in text)
+        return (self.origin, 2 * len(self.operands) + len(text) // 8 + 2 * n_odd, len(text), text)
+
+
+def filled(template: str, operands: Sequence[str]) -> str:
+    """Return *template* with *operands* in their places, in parentheses where an operator or a dot would tear them
+    apart.
+    """
+    if template[:1].isalpha() or template.startswith("lambda"):
+        return template.format(*operands)
+    return template.format(*(source if is_atom(source) else f"({source})" for source in operands))
+
+
+def is_atom(source: str) -> bool:
+    """Return whether an expression stands as it is before a dot and beside an operator."""
+    node = parse_expression(source)
+    if isinstance(node, ast.Constant):
+        return not isinstance(node.value, int | float | complex) or isinstance(node.value, bool)
+    return isinstance(
+        node,
+        ast.Call | ast.Attribute | ast.Subscript | ast.Name | ast.List | ast.Dict | ast.Set | ast.Tuple | ast.ListComp,
+    )
+
+
+View = tuple[str, str]
+"""A template with ``{}`` for a value, and the literal it equals."""
+
+
+@dataclass(frozen=True)
+class Observation:
+    """The observed behaviour of one call."""
+
+    kind: OutcomeKind
+    type_name: str = ""
+    """Of the result, or of the exception."""
+    views: tuple[View, ...] = ()
+    """The properties of the result that a test can check; empty where nothing of it can be written down."""
+    effects: tuple[tuple[int, tuple[View, ...]], ...] = ()
+    """The operands it changed, and what they are after it."""
+    printed: str = ""
+    imports: tuple[tuple[str, str], ...] = ()
+    """Names that the views use, and the module of each; empty for a module itself."""
+    exception_module: str = ""
+    message: str = ""
+    deliberate: bool = False
+    """A ``raise`` statement of the workspace raised the exception."""
+    inside: bool = False
+    """The exception passed through the workspace's own code, rather than refusing the call's form."""
+    line: int = 0
+    """The innermost line of the module that the exception passed through."""
+    lazily: bool = False
+    """The exception came when the iterator that was returned was used."""
+    by_chance: bool = False
+    """Random numbers were drawn."""
+    arcs: frozenset[Arc] = frozenset()
+    pollutes: bool = False
+    """It changed the module's own state."""
+    duration_s: float = 0.0
+
+    @property
+    def outcome(self) -> tuple[object, ...]:
+        """Return the parts of the observation that a test could check: equal for equal behaviour."""
+        if self.kind == "raises":
+            return ("raises", self.type_name, (), (), "")
+        return (self.kind, "", self.views, self.effects, self.printed)
+
+    @property
+    def lines(self) -> frozenset[int]:
+        """The lines it ran."""
+        return frozenset(line for arc in self.arcs for line in arc if line > 0)

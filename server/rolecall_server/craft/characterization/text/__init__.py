@@ -1,0 +1,1 @@
+"""Observed calls as the text of a test file."""

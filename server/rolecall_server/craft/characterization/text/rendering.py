@@ -1,0 +1,317 @@
+"""Tests as text: one function for each group of cases, as a person of that repository would lay it out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from rolecall_server.craft.characterization.inputs.domains import IMPORTS
+from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES
+from rolecall_server.craft.characterization.observation import filled, is_atom
+from rolecall_server.craft.characterization.text.grouping import Column, Group, is_scalar
+from rolecall_server.craft.characterization.text.house_style import HouseStyle
+from rolecall_server.craft.characterization.text.layout import lay_out, on_one_line, with_quotes
+from rolecall_server.python_trees import parse_expression, parse_python
+
+_SINGLETONS = ("True", "False", "None")
+_MANY_DIGITS = 12
+_PLAIN_TYPES = frozenset(
+    {
+        *(
+            "bool",
+            "bytearray",
+            "bytes",
+            "complex",
+            "dict",
+            "float",
+            "frozenset",
+            "int",
+            "list",
+            "range",
+            "set",
+            "slice",
+        ),
+        *("str", "tuple", "Decimal", "Fraction", "UUID", "PurePosixPath"),
+        *("datetime", "date", "time", "timedelta", "timezone", "utc"),
+    }
+)
+_LITERAL_NODES = (
+    *(ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.unaryop, ast.expr_context),
+    *(ast.Call, ast.keyword, ast.Name, ast.Attribute),
+)
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """Tests, and what their file has to import."""
+
+    tests: tuple[str, ...]
+    """The text of each, without blank lines around."""
+    modules: frozenset[str]
+    """The modules that are imported as a whole."""
+    names: Mapping[str, frozenset[str]]
+    """The names that are imported from each module."""
+
+
+def render(
+    groups: Sequence[Group],
+    module: str,
+    module_names: Collection[str],
+    imports: Mapping[str, str],
+    style: HouseStyle,
+    *,
+    class_name: str = "",
+) -> Rendered:
+    """Return the tests of *groups*, which import what they need of *module* and of *imports* (names by module).
+
+    Under unittest they are the methods of one class, *class_name*.
+    """
+    write = _write_pytest if style.framework == "pytest" else _write_method
+    tests = [with_quotes(write(group, style), style.quote) for group in groups]
+    used = {name for text in tests for name in _names_in(text)}
+    modules = {name for name in ("pytest",) if name in used}
+    names: dict[str, set[str]] = {}
+    for name in sorted(used):
+        if name in module_names:
+            names.setdefault(module, set()).add(name)
+        elif name in IMPORTS or name in imports:
+            source, attribute = IMPORTS.get(name, (imports.get(name) or name, name if imports.get(name) else ""))
+            if attribute:
+                names.setdefault(source, set()).add(attribute)
+            else:
+                modules.add(source)
+    for group in groups:
+        if group.exception and group.exception not in module_names and group.exception not in BUILTIN_NAMES:
+            names.setdefault(group.exception_module, set()).add(group.exception)
+    if style.framework == "unittest":
+        modules.add("unittest")
+        body = "\n\n".join(_indented(text) for text in tests)
+        tests = [f"class {class_name}(unittest.TestCase):\n{body}"]
+    return Rendered(tuple(tests), frozenset(modules), {source: frozenset(found) for source, found in names.items()})
+
+
+def _names_in(text: str) -> Iterable[str]:
+    tree = parse_python(text)
+    stored = {one.arg for one in ast.walk(tree) if isinstance(one, ast.arg)}
+    stored |= {one.id for one in ast.walk(tree) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+    return {one.id for one in ast.walk(tree) if isinstance(one, ast.Name)} - stored
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else line for line in text.splitlines())
+
+
+def _split(group: Group) -> tuple[list[Column], list[str]]:
+    """Return the columns that vary from case to case, and what stands for each operand in the call."""
+    if group.n_cases == 1:
+        return [], [column.sources[0] for column in group.operands]
+    constant = [column.constant for column in group.operands]
+    columns = [column for column, same in zip(group.operands, constant, strict=True) if not same]
+    stands = [column.sources[0] if same else column.name for column, same in zip(group.operands, constant, strict=True)]
+    results = [
+        *(column for _, column in group.views),
+        *(column for _, _, column in group.effects),
+        *([group.printed] if group.printed else []),
+    ]
+    return [*columns, *(column for column in results if not _is_inlined(column))], stands
+
+
+def _is_inlined(column: Column) -> bool:
+    return column.constant and len(column.sources[0]) <= 40
+
+
+def _write_pytest(group: Group, style: HouseStyle) -> str:
+    columns, stands = _split(group)
+    arguments = [column.name for column in columns] + (["capsys"] if group.printed else [])
+    body = _body(group, stands, style, indent=4)
+    head = _parametrize(columns, style) if columns else []
+    return "\n".join([*head, *_definition(group.name, arguments, style), *body])
+
+
+def _definition(name: str, arguments: Sequence[str], style: HouseStyle) -> list[str]:
+    line = f"def test_{name}({', '.join(arguments)}):"
+    if len(line) <= style.line_length:
+        return [line]
+    joined = ", ".join(arguments)
+    rows = [joined] if 4 + len(joined) <= style.line_length else [f"{one}," for one in arguments]
+    return [f"def test_{name}(", *(f"    {row}" for row in rows), "):"]
+
+
+def _parametrize(columns: Sequence[Column], style: HouseStyle) -> list[str]:
+    names = [f'"{column.name}"' for column in columns]
+    given = (
+        names[0] if len(names) == 1 else lay_out(f"({', '.join(names)})", indent=4, width=style.line_length, after=1)
+    )
+    given = with_quotes(given, '"')
+    rows = list(zip(*(column.sources for column in columns), strict=True))
+    scalar = all(is_scalar(source) for row in rows for source in row)
+    ids = [] if scalar else _ids(columns, rows)
+    lines = ["@pytest.mark.parametrize(", f"    {given},", "    ["]
+    for number, row in enumerate(rows):
+        text = row[0] if len(row) == 1 else f"({', '.join(row)})"
+        if isinstance(ids, list) and ids:
+            text = f"pytest.param({', '.join(row)}, id={ids[number]!r})"
+        lines.append(f"        {lay_out(text, indent=8, width=style.line_length, after=1)},")
+    lines.append("    ],")
+    if ids == "repr":
+        lines.append("    ids=repr,")
+    return [*lines, ")"]
+
+
+def _ids(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Literal["repr"] | list[str]:
+    """Return the ids of the cases: ``repr`` where all values are short, plain literals, else the text of what
+    is given.
+    """
+    if all(_is_literal(source) and len(source) <= 40 for row in rows for source in row):
+        return "repr"
+    n_given = max(1, sum(not column.name.startswith("expected") for column in columns))
+    found: list[str] = []
+    for row in rows:
+        text = re.sub(r"[^\x20-\x7e]|\\", "?", ", ".join(row[:n_given]))
+        text = text if len(text) <= 40 else f"{text[:37]}..."
+        while text in found:
+            text += "'"
+        found.append(text)
+    return found
+
+
+def _is_literal(source: str) -> bool:
+    """Return whether the `repr` of an expression's value is the same in every process."""
+    return all(
+        isinstance(node, _LITERAL_NODES) and (not isinstance(node, ast.Name | ast.Attribute) or _is_plain_type(node))
+        for node in ast.walk(parse_expression(source))
+    )
+
+
+def _is_plain_type(node: ast.Name | ast.Attribute) -> bool:
+    name = node.id if isinstance(node, ast.Name) else node.attr
+    return name in _PLAIN_TYPES
+
+
+def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -> list[str]:
+    pad = " " * indent
+    stands = list(stands)
+    lines: list[str] = []
+    for number, _, _ in group.effects:  # what is looked at afterwards needs a name
+        name = group.operands[number].name
+        if stands[number] != name:
+            lines.append(
+                f"{pad}{name} = {lay_out(stands[number], indent=indent, width=style.line_length, before=len(name) + 3)}"
+            )
+            stands[number] = name
+    call = filled(group.template, stands)
+    if group.exception:
+        return [*lines, *_raises(group, call, style, indent)]
+    single = group.n_cases == 1
+    if len(group.views) > 1:
+        lines.append(f"{pad}result = {lay_out(call, indent=indent, width=style.line_length, before=9)}")
+        call = "result"
+    elif not group.views:
+        lines.append(f"{pad}{lay_out(call, indent=indent, width=style.line_length)}")
+    looked_at = call if is_atom(call) else f"({call})"
+    for template, column in group.views:
+        lines += _assertion(template.format(looked_at), column, single, style, indent)
+    for number, template, column in group.effects:
+        lines += _assertion(template.format(stands[number]), column, single, style, indent)
+    if group.printed is not None:
+        lines += _assertion("capsys.readouterr().out", group.printed, single, style, indent)
+    return lines
+
+
+def _raises(group: Group, call: str, style: HouseStyle, indent: int) -> list[str]:
+    pad = " " * indent
+    inner = f"{pad}    {lay_out(call, indent=indent + 4, width=style.line_length)}"
+    pattern = re.escape(group.message).replace(r"\ ", " ") if group.message else ""
+    literal = f'r"{pattern}"' if "\\" in pattern else f'"{pattern}"'
+    usable = bool(pattern) and '"' not in pattern and pattern.isprintable()
+    if style.framework == "unittest":
+        head = (
+            f"self.assertRaisesRegex({group.exception}, {literal})"
+            if usable
+            else f"self.assertRaises({group.exception})"
+        )
+    else:
+        head = f"pytest.raises({group.exception}, match={literal})" if usable else f"pytest.raises({group.exception})"
+    line = f"{pad}with {head}:"
+    if len(line) <= style.line_length:
+        return [line, inner]
+    function, _, rest = head.partition("(")
+    return [f"{pad}with {function}(", f"{pad}    {rest.removesuffix(')')}", f"{pad}):", inner]
+
+
+def _assertion(actual: str, column: Column, single: bool, style: HouseStyle, indent: int) -> list[str]:
+    inlined = single or _is_inlined(column)
+    expected = on_one_line(column.sources[0]) if inlined else column.name
+    if style.framework == "unittest":
+        return _unittest_assertion(actual, expected, column, style, indent)
+    pad = " " * indent
+    if inlined and expected in ("True", "False") and _is_comparison(actual):
+        line = f"{pad}assert {actual[1:-1]}" if expected == "True" else f"{pad}assert not {actual}"
+        if len(line) <= style.line_length:
+            return [line]
+    if (inlined and expected in _SINGLETONS) or (inlined and expected in BUILTIN_NAMES):
+        sign = "is"
+    else:
+        sign = "=="
+        if any(_is_rounded(source) for source in column.sources):
+            expected = f"pytest.approx({expected})"
+    line = f"{pad}assert {actual} {sign} {expected}"
+    if len(line) <= style.line_length:
+        return [line]
+    lines: list[str] = []
+    if inlined and len(expected) > 30 and not expected.startswith("pytest."):
+        lines.append(f"{pad}expected = {lay_out(expected, indent=indent, width=style.line_length, before=11)}")
+        expected = "expected"
+    line = f"{pad}assert {actual} {sign} {expected}"
+    if len(line) > style.line_length and actual != "result":
+        lines.append(f"{pad}result = {lay_out(actual, indent=indent, width=style.line_length, before=9)}")
+        line = f"{pad}assert result {sign} {expected}"
+    return [*lines, line]
+
+
+def _is_comparison(actual: str) -> bool:
+    """Return whether *actual* is a comparison in parentheses, which reads best as it is."""
+    return actual.startswith("(") and isinstance(parse_expression(actual), ast.Compare) and actual[-1] == ")"
+
+
+def _is_rounded(source: str) -> bool:
+    """Return whether a literal is a float, or a flat list of floats, of which one looks like the result of rounding."""
+    node = parse_expression(source)
+    parts = node.elts if isinstance(node, ast.List | ast.Tuple) else [node]
+    numbers = [part.operand if isinstance(part, ast.UnaryOp) else part for part in parts]
+    return all(isinstance(one, ast.Constant) and type(one.value) in (int, float) for one in numbers) and any(
+        isinstance(one, ast.Constant)
+        and isinstance(one.value, float)
+        and len(repr(one.value).partition("e")[0].replace(".", "")) >= _MANY_DIGITS
+        for one in numbers
+    )
+
+
+def _write_method(group: Group, style: HouseStyle) -> str:
+    """Return a group as a method of a `unittest.TestCase`, at no indentation."""
+    columns, stands = _split(group)
+    inner = HouseStyle(style.framework, style.line_length - 4, style.quote)
+    if not columns:
+        return "\n".join([f"def test_{group.name}(self):", *_body(group, stands, inner, indent=4)])
+    names = ", ".join(column.name for column in columns)
+    lines = [f"def test_{group.name}(self):", "    cases = ["]
+    for row in zip(*(column.sources for column in columns), strict=True):
+        text = row[0] if len(row) == 1 else f"({', '.join(row)})"
+        lines.append(f"        {lay_out(text, indent=8, width=inner.line_length, after=1)},")
+    shown = ", ".join(f"{column.name}={column.name}" for column in columns if not column.name.startswith("expected"))
+    lines += ["    ]", f"    for {names} in cases:", f"        with self.subTest({shown}):"]
+    return "\n".join([*lines, *_body(group, stands, inner, indent=12)])
+
+
+def _unittest_assertion(actual: str, expected: str, column: Column, style: HouseStyle, indent: int) -> list[str]:
+    pad = " " * indent
+    if expected in ("True", "False", "None") and column.constant:
+        text = f"self.assertIs({actual}, {expected})"
+    elif any(_is_rounded(source) for source in column.sources) and not expected.startswith(("[", "(")):
+        text = f"self.assertAlmostEqual({actual}, {expected})"
+    else:
+        text = f"self.assertEqual({actual}, {expected})"
+    return [f"{pad}{lay_out(text, indent=indent, width=style.line_length)}"]

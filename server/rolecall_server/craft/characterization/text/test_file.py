@@ -1,0 +1,47 @@
+"""The text of a test file, from the cases of a study."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from random import Random
+
+from rolecall_server.craft.characterization.inputs.calls import snake_case
+from rolecall_server.craft.characterization.study import Study
+from rolecall_server.craft.characterization.text.grouping import group
+from rolecall_server.craft.characterization.text.house_style import HouseStyle
+from rolecall_server.craft.characterization.text.placing import extended, names_of_tests, new_file
+from rolecall_server.craft.characterization.text.rendering import render
+
+
+def write_test_file(
+    found: Study,
+    module: str,
+    style: HouseStyle,
+    *,
+    base: str | None = None,
+    without: Collection[str] = (),
+    shuffled: int = 0,
+) -> str | None:
+    """Return the tests of *found* for *module*, added to *base* where that is a file; None where there are none.
+
+    *without* are the names of tests to leave out. A number in *shuffled* gives the tests in another order.
+
+    Raises:
+        SyntaxError: *base* is no Python.
+    """
+    taken = names_of_tests(base) if base is not None else set[str]()
+    groups = group(found.cases, found.survey.names, taken)
+    groups = [one for one in groups if f"test_{one.name}" not in without]
+    if not groups:
+        return None
+    if shuffled:
+        Random(shuffled).shuffle(groups)
+    imports = {name: source for seen in found.cases.values() for name, source in seen.imports}
+    rendered = render(groups, module, found.survey.names, imports, style, class_name=_class_name(module, taken))
+    return new_file(rendered, module, style) if base is None else extended(base, rendered, module, style)
+
+
+def _class_name(module: str, taken: Collection[str]) -> str:
+    words = snake_case(module.rpartition(".")[2]).split("_")
+    name = f"Test{''.join(word.capitalize() for word in words)}"
+    return next(f"{name}{end}" for end in ("", "Behaviour", *map(str, range(2, 99))) if f"{name}{end}" not in taken)

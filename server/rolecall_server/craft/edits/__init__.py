@@ -1,0 +1,1 @@
+"""Edits in a model's reply: read, matched and applied."""

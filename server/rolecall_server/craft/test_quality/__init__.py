@@ -1,0 +1,1 @@
+"""The worth of tests, judged by their text and their runs."""

@@ -1,0 +1,1 @@
+"""Decisions from an editor, and having it make the edits."""

@@ -1,0 +1,1 @@
+"""Actions, lenses and hovers on hunks."""

@@ -1,0 +1,1 @@
+"""Rolecall's own requests, and ids in the team's documents."""

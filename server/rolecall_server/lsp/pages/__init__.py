@@ -1,0 +1,1 @@
+"""The team's documents as files that an editor reads and edits."""

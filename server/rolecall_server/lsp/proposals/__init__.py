@@ -1,0 +1,1 @@
+"""Proposals as an editor shows them."""

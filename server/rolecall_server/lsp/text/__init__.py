@@ -1,0 +1,1 @@
+"""Text as an editor has it: open documents, lines and code units."""

@@ -1,0 +1,1 @@
+"""A model behind an endpoint that speaks OpenAI's Chat Completions."""

@@ -1,0 +1,1 @@
+"""Recorded conversations: written, and answered from."""

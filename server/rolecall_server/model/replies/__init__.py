@@ -1,0 +1,1 @@
+"""Replies as structures: pydantic models, tool calls, JSON in prose."""

@@ -1,0 +1,1 @@
+"""The choice of a model: its endpoint, what that can do, and rests after failures."""

@@ -1,0 +1,1 @@
+"""Checks of a change: breaks in the code graph, and what hunks need of each other."""

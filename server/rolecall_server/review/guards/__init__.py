@@ -1,0 +1,1 @@
+"""Guards of a reviewer: guarded paths, and characters that cannot be seen."""

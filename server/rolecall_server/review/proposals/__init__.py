@@ -1,0 +1,1 @@
+"""Proposals as values: hunks, where they lie, evidence, what is stored and how they read."""

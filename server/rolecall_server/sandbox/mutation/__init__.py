@@ -1,0 +1,1 @@
+"""Small faults put into code on purpose, and which of them tests notice."""

@@ -1,0 +1,1 @@
+"""Python's tests: which interpreter runs them, how, and what they report."""

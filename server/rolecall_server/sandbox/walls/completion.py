@@ -1,0 +1,27 @@
+"""Work that must be carried through whoever loses interest: killing processes, removing folders."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
+
+
+async def complete(work: Coroutine[Any, Any, Result]) -> Result:
+    """Await *work* to its end, even when the caller is cancelled once or several times, and return its result.
+
+    Raises:
+        CancelledError: the caller was cancelled meanwhile; *work* is done.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    return task.result()

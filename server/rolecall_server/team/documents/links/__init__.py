@@ -1,0 +1,1 @@
+"""Links from documents: ids, and the code that they name."""

@@ -1,0 +1,1 @@
+"""Documents as Markdown and Mermaid, there and back."""

@@ -1,0 +1,1 @@
+"""Lessons from what the developer decided before."""

@@ -1,0 +1,1 @@
+"""Messages between the roles of a run."""

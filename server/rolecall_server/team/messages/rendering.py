@@ -1,0 +1,185 @@
+"""Messages as the next role reads them: documents as Markdown, changes as diffs with the lines they lead to."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+from rolecall_server.store.messages import MessageRow
+from rolecall_server.team.documents import (
+    CONTENTS,
+    ChangePlan,
+    Content,
+    Document,
+    ExecutionReport,
+    Kind,
+    Outcome,
+    render,
+)
+from rolecall_server.team.documents.values import one_line
+from rolecall_server.team.messages.board import Pool, body_of, content_of
+from rolecall_server.team.messages.edits import Edits
+from rolecall_server.workspace import Workspace, read_text_or_none, split_lines
+
+_CONTEXT_LINES = 12
+_MAX_DIFF_CHARACTERS = 60_000
+_MAX_BAD_TESTS = 30
+
+
+def tell(messages: Iterable[MessageRow], workspace: Workspace) -> str:
+    """Return *messages*, each under a heading."""
+    shown = {message: _shown(message, workspace).strip() for message in messages}
+    return "\n".join(f"# {_heading(message)}\n\n{text}\n" for message, text in shown.items() if text)
+
+
+def describe_message(message: MessageRow, pool: Pool | None = None) -> str:
+    """``m7  architect: design v2 (d3), because of m2, m5; read by engineer``"""
+    about = f" {message.subject}" if message.subject else ""
+    kept = f" ({message.document_id})" if message.document_id else ""
+    because = f", because of {', '.join(f'm{number}' for number in message.because)}" if message.because else ""
+    readers = pool.readers.get(message.id, ()) if pool else ()
+    read = f"; read by {', '.join(readers)}" if readers else ""
+    said = _in_short(message)
+    return f"{message.code}  {message.sender}: {message.kind}{about} v{message.version}{kept}{because}{read}{said}"
+
+
+def _in_short(message: MessageRow) -> str:
+    """Return the content of a message, where that is short and worth knowing at once: a question, its answer, files by
+    task; else empty.
+    """
+    if message.kind in ("question", "answer"):
+        return f": {one_line(body_of(message)[message.kind])}"
+    if message.kind != Kind.CHANGE_PLAN:
+        return ""
+    steps = content_of(message, ChangePlan).steps
+    return f": {'; '.join(f'{step.code} ({step.what})' for step in steps)}" if steps else ""
+
+
+def describe_pool(pool: Pool) -> Iterator[str]:
+    """Yield a line for each message, then one for each step that failed."""
+    yield from (describe_message(message, pool) for message in pool.messages)
+    for step in pool.steps.values():
+        if step.state == "failed":
+            about = f" {step.subject}" if step.subject else ""
+            yield f"{step.role}{about} failed: {step.error}"
+
+
+def messages_json(pool: Pool) -> list[dict[str, Any]]:
+    """Return the messages as programs read them, without what they say."""
+    return [
+        {
+            "message": message.code,
+            "kind": message.kind,
+            "subject": message.subject,
+            "version": message.version,
+            "document": message.document_id,
+            "sender": message.sender,
+            "because": [f"m{number}" for number in message.because],
+            "readBy": list(pool.readers.get(message.id, ())),
+            "at": datetime.fromtimestamp(message.at_s, UTC).isoformat(timespec="seconds"),
+        }
+        for message in pool.messages
+    ]
+
+
+def document_in(message: MessageRow) -> Document:
+    """Return the document that a message brings."""
+    return Document(
+        id=message.document_id or message.code,
+        kind=Kind(message.kind),
+        version=message.version,
+        author=message.sender,
+        because=tuple(f"m{number}" for number in message.because),
+        created_at=datetime.fromtimestamp(message.at_s, UTC),
+        content=content_in(message),
+    )
+
+
+def content_in(message: MessageRow) -> Content:
+    """Return the content of the document that a message brings."""
+    return content_of(message, CONTENTS[Kind(message.kind)])
+
+
+def diff_of(edits: Edits, workspace: Workspace) -> str:
+    """Return the changes of *edits*, with the number of each line as it is afterwards."""
+    moved = {new: old for old, new in edits.renames.items()}
+    parts: list[str] = []
+    for path, text in edits.files.items():
+        if text is None:
+            if path not in edits.renames:
+                parts.append(f"## {path}\n\nIt is deleted.\n")
+            continue
+        before = read_text_or_none(workspace, moved.get(path, path))
+        said = f", renamed from {moved[path]}" if path in moved else ", new" if before is None else ""
+        lines = "\n".join(_numbered(split_lines(before or ""), split_lines(text)))
+        parts.append(f"## {path}{said}\n\n````\n{lines}\n````\n")
+    whole = "\n".join(parts)
+    if len(whole) > _MAX_DIFF_CHARACTERS:
+        return f"{whole[:_MAX_DIFF_CHARACTERS]}\n[cut: {len(whole) - _MAX_DIFF_CHARACTERS:,} characters more]\n````\n"
+    return whole
+
+
+def _heading(message: MessageRow) -> str:
+    named = {"brief": "The brief", "change": "The change", "correction": "What the developer answered"}
+    about = f" ({message.subject})" if message.subject else ""
+    return named.get(message.kind, f"The {message.kind}{about}")
+
+
+def _shown(message: MessageRow, workspace: Workspace) -> str:
+    if message.kind in set(Kind):
+        document = document_in(message)
+        if isinstance(document.content, ExecutionReport):
+            document = document.model_copy(update={"content": _counted(document.content)})
+        return render_content(document)
+    if message.kind == "brief":
+        return brief_text(message)
+    if message.kind in ("answers", "correction"):
+        said = body_of(message)["answers"]
+        return "\n".join(f"- {one['question']}\n  {one['answer']} ({one['by']})" for one in said)
+    if message.kind in ("edits", "tests", "change", "answered"):
+        edits = content_of(message, Edits)
+        return f"{edits.rationale}\n\n{diff_of(edits, workspace)}"
+    return json.dumps(body_of(message), ensure_ascii=False, indent=1)
+
+
+def _counted(report: ExecutionReport) -> ExecutionReport:
+    """Return *report* with the number of tests for each outcome, and with only those tests that did not go well.
+
+    A repository has hundreds of tests; the names of those that pass tell a reader nothing.
+    """
+    counts = Counter(one.outcome for one in report.outcomes)
+    said = ", ".join(f"{counts[outcome]} {outcome}" for outcome in Outcome if counts[outcome])
+    bad = [one for one in report.outcomes if one.outcome in (Outcome.FAILED, Outcome.ERROR, Outcome.NOT_RUN)]
+    title = f"{report.title}: {said}" if said else report.title
+    return report.model_copy(update={"title": title, "outcomes": tuple(bad[:_MAX_BAD_TESTS])})
+
+
+def brief_text(message: MessageRow) -> str:
+    """Return the developer's request, and the place it was given on."""
+    brief = body_of(message)
+    where = f"{brief['symbol']} in {brief['path']}" if brief["symbol"] else brief["path"]
+    return f"{brief['text'].strip()}\n{f'It was given on {where}.' if where else ''}".strip()
+
+
+def render_content(document: Document) -> str:
+    """Return a document as Markdown, without its provenance: numbers and dates would only tell a model of
+    earlier runs.
+    """
+    return render(document).split("---\n", 2)[-1].strip()
+
+
+def _numbered(before: list[str], after: list[str]) -> Iterator[str]:
+    """Yield the changed lines and those around them: ``12 + new``, `` - old``, ``13 kept``."""
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    for number, group in enumerate(matcher.get_grouped_opcodes(_CONTEXT_LINES)):
+        if number:
+            yield "…"
+        for tag, old_start, old_end, new_start, new_end in group:
+            if tag != "equal":
+                yield from (f"      - {line.rstrip()}" for line in before[old_start:old_end])
+            sign = " " if tag == "equal" else "+"
+            yield from (f"{at + 1:5} {sign} {after[at].rstrip()}" for at in range(new_start, new_end))

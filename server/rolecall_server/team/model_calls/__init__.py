@@ -1,0 +1,1 @@
+"""Model calls of a run: budget, prices, estimates."""

@@ -1,0 +1,234 @@
+"""The QA Engineer without a model: tests from what calls of the code are seen to do."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rolecall_analysis import callers, definitions_in, module_names, tests_of
+from rolecall_server.craft.characterization import HouseStyle, Stage, Study, Subject, read_style, study, write_test_file
+from rolecall_server.craft.characterization.inputs.domains import IMPORTS
+from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
+from rolecall_server.python_trees import parse_python
+from rolecall_server.sandbox import NotRun, TestRun
+from rolecall_server.team.request import Desk, RunRequest
+from rolecall_server.team.roles.qa_engineer import check_target
+from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path
+from rolecall_server.team.test_quality.trials import Trials
+from rolecall_server.workspace import file_exists, read_text_file, read_text_or_none
+
+_MAX_RELATED_FILES = 16
+_MAX_RELATED_CHARACTERS = 200_000
+_RUNS = 3
+_MAX_NAMED = 8
+
+
+@dataclass(frozen=True)
+class PlainTests:
+    """Tests that were written without a model, and what is known of them."""
+
+    files: Mapping[str, str]
+    rationale: str
+    notes: tuple[str, ...]
+    before: TestRun | NotRun | None
+    after: TestRun | NotRun
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The place where the tests go, and what they look like."""
+
+    path: str
+    base: str | None
+    module: str
+    style: HouseStyle
+
+
+async def write_plain_tests(request: RunRequest, desk: Desk, why: str) -> PlainTests:
+    """Tests of the file or symbol of *request*; *why* says why no model is asked.
+
+    Raises:
+        FileRefused: there is no such file, it is a test file itself, or no Python that can be read.
+        NotFound: the file has no such symbol.
+        CodeNotRun: the code cannot be run here, or not be imported.
+        NothingToTest: no call of it was found that a test could hold it to.
+    """
+    check_target(request, desk)
+    trials = Trials(desk, (request.path,))
+    existing = await asyncio.to_thread(tests_of, desk.snapshot, request.path)
+    place = await asyncio.to_thread(_place, request, desk)
+    stage = _stage(request, desk, place.module)
+    await trials.without_change(existing)
+    found = await _study(stage, request, desk, trials.before)
+    if not found.cases:
+        raise NothingToTest(_nothing(request, found))
+    desk.report("running the new tests", None)
+    text, after, dropped = await _proven(found, place, trials, existing)
+    return PlainTests(
+        files={place.path: text},
+        rationale=_rationale(request, found, dropped, why),
+        notes=_notes(request, found, trials.before, after),
+        before=trials.before,
+        after=after,
+    )
+
+
+def _place(request: RunRequest, desk: Desk) -> _Place:
+    path = choose_test_path(desk.workspace, desk.snapshot, request.path)
+    base = read_text_file(desk.workspace, path).text if file_exists(desk.workspace, path) else None
+    example = choose_style_example(desk.snapshot, request.path, path)
+    shown = base or (read_text_or_none(desk.workspace, example) if example else None)
+    style = read_style(shown, read_text_or_none(desk.workspace, "pyproject.toml"))
+    names = module_names(desk.snapshot.modules, request.path)
+    if not names:
+        raise CodeNotRun(f"{request.path} is no module that can be imported.", "Give it a name without dots or dashes.")
+    return _Place(path, base, names[0], style)
+
+
+def _stage(request: RunRequest, desk: Desk, module: str) -> Stage:
+    bench = desk.bench
+    for missing in (bench.shadow, bench.interpreter):
+        if isinstance(missing, NotRun):
+            raise CodeNotRun(f"Without a model, tests come from running the code. {missing.reason}", missing.next_step)
+    assert not isinstance(bench.shadow, NotRun)
+    assert not isinstance(bench.interpreter, NotRun)
+    return Stage(bench.shadow, bench.interpreter, module, request.path, IMPORTS, bench.timeout_s)
+
+
+async def _study(stage: Stage, request: RunRequest, desk: Desk, before: TestRun | NotRun | None) -> Study:
+    covered = frozenset[int]()
+    if isinstance(before, TestRun) and request.path in before.coverage:
+        covered = before.coverage[request.path].executed_lines
+    text = read_text_file(desk.workspace, request.path).text
+    related = await asyncio.to_thread(_related, desk, request.path)
+    try:
+        found = await study(stage, Subject(text, request.symbol, covered, related), desk.report)
+    except SyntaxError as error:
+        raise FileRefused(f"{request.path} is no Python that can be read: {error}.", "Correct it first.") from error
+    if isinstance(found, NotRun):
+        raise CodeNotRun(found.reason, found.next_step)
+    return found
+
+
+def _related(desk: Desk, path: str) -> list[ast.Module]:
+    """Return the trees of the files that call what is in *path*, the tests first."""
+    files = dict.fromkeys(tests_of(desk.snapshot, path))
+    for definition in definitions_in(desk.snapshot, path):
+        if definition.kind in ("function", "method", "class"):
+            files |= dict.fromkeys(site.path for site in callers(desk.snapshot, definition, certain_only=True))
+    files.pop(path, None)
+    trees: list[ast.Module] = []
+    for each in list(files)[:_MAX_RELATED_FILES]:
+        text = read_text_or_none(desk.workspace, each) or ""
+        try:
+            trees.append(parse_python(text if len(text) <= _MAX_RELATED_CHARACTERS else ""))
+        except (SyntaxError, ValueError):
+            continue
+    return trees
+
+
+async def _proven(
+    found: Study, place: _Place, trials: Trials, existing: Sequence[str]
+) -> tuple[str, TestRun | NotRun, tuple[str, ...]]:
+    """Return the test file without the tests that fail in one of three runs, each in another order; its last run; and
+    what was left out.
+    """
+    dropped: set[str] = set()
+    targets = tuple(dict.fromkeys((*existing, place.path)))
+    orders = list(range(1, _RUNS))
+    while True:
+        order = orders.pop() if orders else 0  # the last run is that of the file as it is proposed
+        text = await asyncio.to_thread(_written, found, place, dropped, order)
+        run = await trials.with_change({place.path: text}, (place.path,) if order else targets)
+        failing = _failing(run, place.path) - dropped
+        dropped |= failing
+        if not order and not failing:
+            return text, run, tuple(sorted(dropped))
+
+
+def _written(found: Study, place: _Place, dropped: set[str], shuffled: int) -> str:
+    """Return the whole test file.
+
+    Raises:
+        NothingToTest: no test is left.
+    """
+    text = write_test_file(found, place.module, place.style, base=place.base, without=dropped, shuffled=shuffled)
+    if text is None:
+        raise NothingToTest("Every test that was written failed when pytest ran it.")
+    return text
+
+
+def _failing(run: TestRun | NotRun, path: str) -> set[str]:
+    """Return the names of the tests of *path* that did not pass."""
+    if not isinstance(run, TestRun):
+        return set()
+    ids = [outcome.test_id for outcome in run.failed if outcome.test_id.partition("::")[0] == path]
+    return {re.sub(r"\[.*", "", test_id, flags=re.DOTALL).rpartition("::")[2] for test_id in ids if "::" in test_id}
+
+
+def _nothing(request: RunRequest, found: Study) -> str:
+    if not found.targets:
+        return f"{request.symbol or request.path} has nothing public to call."
+    reasons = "; ".join(f"{name}: {reason}" for name, reason in list(found.left_out.items())[:_MAX_NAMED])
+    return f"No call of {request.symbol or request.path} has a result that a test could check. {reasons}".strip()
+
+
+def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: str) -> str:
+    tested = list(dict.fromkeys(call.target for call in found.cases))
+    what = request.symbol or request.path
+    kept = f"{found.n_calls:,} calls were tried; kept are the {len(found.cases)} that go another way through the code "
+    lines = [
+        f"These tests say what {what} does today, not what it should do: read each as a question.",
+        f"{why} Arguments come from types, defaults, documented examples, calls in the repository and literals.",
+        f"{kept}or tell a mutant from it, and end alike in every process.",
+        f"Tested: {_listed(tested)}, because {_chosen_because(found)}.",
+    ]
+    if request.brief:
+        lines.append("The wish that came with the command was not heeded: that takes a model.")
+    if found.left_out:
+        left_out = [f"{name} ({reason})" for name, reason in found.left_out.items()]
+        lines.append(f"Left out: {_listed(left_out)}.")
+    if dropped:
+        lines.append(f"Taken out because they did not pass each time: {_listed(dropped)}.")
+    return "\n".join(lines)
+
+
+def _chosen_because(found: Study) -> str:
+    everything = len(found.targets) == sum(1 for _ in found.survey.targets)
+    return "they are public and the tests there are leave some of each out" if not everything else "they are public"
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(names[:_MAX_NAMED])
+    return shown if len(names) <= _MAX_NAMED else f"{shown} and {len(names) - _MAX_NAMED} more"
+
+
+def _notes(
+    request: RunRequest, found: Study, before: TestRun | NotRun | None, after: TestRun | NotRun
+) -> tuple[str, ...]:
+    """Return notes on what looks wrong, then on what the tests reach and tell apart."""
+    notes = [
+        f"Looks wrong, and is not asserted: {call.source} raises {seen.type_name}"
+        f"{f' ({seen.message})' if seen.message else ''} at line {seen.line} of {request.path}."
+        for call, seen in found.crashes[:_MAX_NAMED]
+    ]
+    if isinstance(after, TestRun) and request.path in after.coverage:
+        now = after.coverage[request.path]
+        then = before.coverage.get(request.path) if isinstance(before, TestRun) else None
+        n_lines = len(now.executed_lines) - (len(then.executed_lines) if then else 0)
+        n_branches = now.branches_covered - (then.branches_covered if then else 0)
+        n_all = len(now.executed_lines) + len(now.missing_lines)
+        notes.append(
+            f"Reached besides: {n_lines} of {n_all} lines, {n_branches} of {now.branches_total} branches of "
+            f"{request.path}. Each test ran {_RUNS} times, each time in another order."
+        )
+    if found.n_mutants:
+        untried = f" There was no time for {found.n_untried} more." if found.n_untried else ""
+        notes.append(
+            f"The cases tell {found.n_killed} of {found.n_mutants} mutants from the code; "
+            f"{len(found.survivors)} survive.{untried}"
+        )
+    return tuple(notes)

@@ -1,0 +1,1 @@
+"""The work of a sprint: documents, edits, one change of all edits, its proposal."""

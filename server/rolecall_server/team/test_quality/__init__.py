@@ -1,0 +1,1 @@
+"""From the tests that a model wrote to those that are proposed."""
