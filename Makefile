@@ -6,7 +6,8 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rolecall-dev
 
 UV := .tools/bin/uv
 RUN := $(UV) run --locked --no-sync
-PYTEST := $(RUN) pytest -n logical --inline-snapshot=disable --durations=10
+# RETRY=1: what fails beside other tests is run once more by itself, and told both times.
+PYTEST := $(if $(RETRY),scripts/retry_alone.sh )$(RUN) pytest -n logical --inline-snapshot=disable --durations=10
 # More processes than cores: these tests wait for other processes, see tests/conftest.py.
 PYTEST_MORE := $(PYTEST) -n auto
 LIBRARY := $(CACHE)/inflection-0.5.1.tar.gz
