@@ -7,13 +7,15 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 import rolecall_analysis
 import rolecall_server
-from rolecall_server.errors import FileRefused, NotFound, StoreDamaged, StoreUnavailable
+from rolecall_server.errors import FileRefused, NotFound, StoreDamaged, StoreUnavailable, UserMustAct
 from rolecall_server.processes import this_process
 from rolecall_server.store import Caps, RunRow, Store
 from support.stores import open_store
@@ -354,3 +356,22 @@ def test_a_run_has_one_name_only(store: Store, named: str) -> None:
     with pytest.raises(NotFound):
         store.run(named)
     assert store.run("r1").id == "r1"
+
+
+def test_of_two_that_take_up_a_stopped_run_at_once_one_is_told_that_it_is_being_worked_on(path: Path) -> None:
+    first, second = open_store(path), open_store(path)
+    run = first.add_run(ROOT, "engineer", "a.py", "brief")
+    first.end_run(run, "paused")
+    both_begin = threading.Barrier(2)
+
+    def take_up(store: Store) -> str:
+        both_begin.wait()
+        try:
+            store.resume_run(run)
+        except UserMustAct as refused:
+            return refused.what
+        return "taken up"
+
+    with ThreadPoolExecutor() as pool:
+        assert sorted(pool.map(take_up, [first, second])) == ["r1 is being worked on.", "taken up"]
+    assert first.run(run).process == this_process()
