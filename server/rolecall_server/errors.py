@@ -203,7 +203,7 @@ class ReplyCut(ReplyUnusable):
     def __init__(self, what: str, next_step: str | None = None, *, said: str = "") -> None:
         super().__init__(what, next_step)
         self.said = said
-        """What came, where the length alone ended it: it can be continued."""
+        """The text that came, where the length alone ended it: it can be continued."""
 
 
 class ReplyRepeats(ReplyUnusable):

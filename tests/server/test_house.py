@@ -41,7 +41,9 @@ def described() -> Iterator[tuple[str, str]]:
             node.name for _, node in blocks if isinstance(node, ast.ClassDef) and bases_of(node) & in_schemas
         }
     for path, block in blocks:
-        if isinstance(block, ast.Module) or (isinstance(block, ast.ClassDef) and block.name not in in_schemas):
+        if isinstance(block, ast.Module | ast.FunctionDef) or (
+            isinstance(block, ast.ClassDef) and block.name not in in_schemas
+        ):
             for value, text in pairwise(block.body):
                 match value, text:
                     case ast.Assign() | ast.AnnAssign(), ast.Expr(ast.Constant(str() as words)):

@@ -24,7 +24,7 @@ class ModuleReading:
         self.text = text
         """The source with a character for each byte, so that byte offsets cut it; see `clean`."""
         self.is_broken = is_broken
-        """Whether the tree has errors: then a node may lack the parts that it always has."""
+        """True where the tree has errors: then a node may lack the parts that it always has."""
         self.docstring = ""
         self.regions: list[Region] = []
         self.definitions: list[DefinitionRow] = []

@@ -248,7 +248,7 @@ class _Edits:
         self._applied: tuple[EditBlock, ...] = so_far.applied
         self._fresh: tuple[int, ...] = ()
         self._asked: set[object] = set()
-        """What the model was asked for again."""
+        """The matters (see `_matter`) of the problems that the model was told of."""
         self._shown = "\n".join(message.text for message in work.opening)
 
     def take(self, reply: str) -> Sequence[Step]:

@@ -170,7 +170,7 @@ class RolecallProtocol(LanguageServerProtocol):
         self.ended = threading.Event()
         """Set by `exit`: nothing is read after it."""
         self._asked: dict[str | int, Future[Any]] = {}
-        """The requests that the editor has not answered yet, by id; pygls would keep it among what the editor asks us."""
+        """The requests that the editor has not answered yet, by id; pygls would mix them with those that it asks us."""
 
     def take(self, body: bytes) -> None:
         """Deal with the message in *body*; one that is none is answered all the same."""

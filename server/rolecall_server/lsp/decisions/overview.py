@@ -1,4 +1,4 @@
-"""What waits to be decided, as plain values for an editor that draws it: proposals, their files, their hunks."""
+"""Plain values for an editor that draws the proposals that wait: their files, their hunks, their states."""
 
 from __future__ import annotations
 
