@@ -1,7 +1,7 @@
 /** What Rolecall's server and this client say to each other beyond LSP; docs/protocol.md describes it. */
 
 import { NotificationType, RequestType } from "vscode-languageclient/node";
-import type { ClientCapabilities, Position, Range } from "vscode-languageclient/node";
+import type { ClientCapabilities, Range } from "vscode-languageclient/node";
 
 /** The commands that the server executes, each with what it needs from the editor when called without arguments. */
 export const SERVER_COMMANDS = {
@@ -272,6 +272,86 @@ export interface ReviewSaveResult {
 /** Client to server: the right side of a file, as the developer edited it. */
 export const ReviewSaveRequest = new RequestType<ReviewSaveParams, ReviewSaveResult, void>("rolecall/review/save");
 
+export type Outcome = "passed" | "failed" | "error" | "skipped" | "xfailed" | "xpassed";
+
+export interface TestCase {
+  /** With its parameters, where it has some. */
+  readonly testId: string;
+  readonly outcome: Outcome;
+  readonly message: string;
+  readonly seconds: number;
+}
+
+export interface ProposedTest {
+  readonly testId: string;
+  readonly path: string;
+  readonly uri: string;
+  /** Whether its file is still on offer, so that it stands on the right side of a diff. */
+  readonly isOpen: boolean;
+  /** Whether the proposal adds or changes it. */
+  readonly isBrought: boolean;
+  readonly lines: Lines | null;
+  readonly cases: readonly TestCase[];
+}
+
+export interface ProposalTests {
+  readonly proposalId: string;
+  readonly title: string;
+  readonly root: string;
+  readonly isOpen: boolean;
+  readonly misfit: string;
+  readonly notRun: readonly string[];
+  readonly tests: readonly ProposedTest[];
+  readonly survivors: readonly { readonly path: string; readonly uri: string; readonly line: number; readonly text: string }[];
+  readonly coverage: readonly {
+    readonly path: string;
+    readonly uri: string;
+    readonly before: number | null;
+    readonly after: number | null;
+  }[];
+}
+
+/** Client to server: the tests of proposals, with how they ended. */
+export const TestsRequest = new RequestType<
+  { readonly proposalIds?: readonly string[] },
+  { readonly proposals: readonly ProposalTests[] },
+  void
+>("rolecall/tests");
+
+export interface CoveredLines {
+  readonly reached: readonly number[];
+  readonly missed: readonly number[];
+  readonly branches: { readonly reached: number; readonly total: number };
+  readonly ratio: number;
+}
+
+export interface CoveredFile {
+  readonly path: string;
+  readonly uri: string;
+  readonly isOpen: boolean;
+  readonly before: CoveredLines | null;
+  readonly after: CoveredLines;
+}
+
+export interface TestsRunResult {
+  readonly proposalId: string;
+  readonly ran: boolean;
+  /** Why nothing ran, or not to its end. */
+  readonly reason: string;
+  readonly where: string;
+  readonly output: string;
+  readonly tests: readonly (TestCase & { readonly detail: string })[];
+  readonly coverage: readonly CoveredFile[];
+  readonly coverageReason: string;
+}
+
+/** Client to server: run tests of a proposal in the sandbox; nothing is written. */
+export const TestsRunRequest = new RequestType<
+  { readonly proposalId: string; readonly testIds?: readonly string[]; readonly coverage?: boolean },
+  TestsRunResult,
+  void
+>("rolecall/tests/run");
+
 export interface QuestionParams {
   readonly question: string;
   readonly answers: readonly string[];
@@ -329,52 +409,6 @@ export const ModelKeyRequest = new RequestType<{ readonly address: string; reado
 
 /** Client to server: try with a few short calls what the model can do. */
 export const ModelTestRequest = new RequestType<object, Pick<StatusResult, "model">, void>("rolecall/model/test");
-
-export type GraphKind = "calls" | "impact" | "modules";
-
-export interface GraphParams {
-  readonly uri: string;
-  readonly position?: Position;
-  /** A dotted name in the file; in place of a position. */
-  readonly symbol?: string;
-  readonly kind: GraphKind;
-  readonly steps: number;
-  readonly limit: number;
-  readonly possible: boolean;
-  readonly tests: boolean;
-}
-
-export interface GraphNode {
-  readonly name: string;
-  readonly kind: string;
-  /** The dotted name in its file; empty for a module. */
-  readonly symbol: string;
-  readonly path: string;
-  readonly uri: string;
-  readonly range: Range;
-  /** Steps from the centre: below zero what depends on it, above zero what it depends on. */
-  readonly distance: number;
-  readonly test: boolean;
-}
-
-export interface GraphResult {
-  /** A sentence where there is no graph to show. */
-  readonly problem: string;
-  readonly center: number | null;
-  readonly nodes: readonly GraphNode[];
-  /** By the numbers of the nodes: what calls, imports or uses, and what is called, imported or used. */
-  readonly edges: readonly { readonly from: number; readonly to: number; readonly certain: boolean; readonly rule: string }[];
-  readonly leftOut: {
-    readonly dependents?: number;
-    readonly dependencies?: number;
-    readonly possible?: number;
-    readonly tests?: number;
-  };
-  readonly isComplete: boolean;
-}
-
-/** Client to server: what lies around a symbol or a module. */
-export const GraphRequest = new RequestType<GraphParams, GraphResult, void>("rolecall/graph");
 
 export interface ConfirmParams {
   readonly question: string;

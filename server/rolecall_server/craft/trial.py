@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from rolecall_analysis import Definition, SelectedTests, Snapshot, definitions_in, importers, is_python, select_tests
 from rolecall_server.context.kept_back import KeptBack
 from rolecall_server.craft.history import NOTHING_KNOWN, SuiteHistory, SuiteHistoryStore, with_history, without_any
-from rolecall_server.review.proposals.evidence import CoverageChange, Evidence, Failure, GraphFinding, Tally
+from rolecall_server.review.proposals.evidence import CoverageChange, Evidence, Failure, GraphFinding, Tally, TestEnd
 from rolecall_server.sandbox import (
     Capabilities,
     FileCoverage,
@@ -33,6 +33,8 @@ from rolecall_server.sandbox import (
 )
 
 _MOST_MUTANTS = 2000
+_MOST_ENDS = 200
+"""So many tests are stored with how they ended; more are counted."""
 
 
 @dataclass(frozen=True)
@@ -282,8 +284,12 @@ def evidence(
     findings: Sequence[GraphFinding],
     repairs: int,
     model: str,
+    changed: Collection[str] = (),
 ) -> Evidence:
-    """Return the evidence that the two runs and the code graph give, in the words of a review."""
+    """Return the evidence that the two runs and the code graph give, in the words of a review.
+
+    The tests of the *changed* files are the first whose ends are told one by one.
+    """
     without_run = Evidence(ran=False, problems=tuple(problems), findings=tuple(findings), repairs=repairs, model=model)
     if isinstance(after, NotRun) or after.status in ("not run", "no tests"):
         reason = str(after) if isinstance(after, NotRun) else after.reason
@@ -298,6 +304,7 @@ def evidence(
         before=_tally(before) if isinstance(before, TestRun) and before.status == "ran" else None,
         after=_tally(after),
         failures=tuple(Failure(bad.test_id, bad.message, bad.test_id in known) for bad in bad_outcomes(after)),
+        tests=_ends(after, changed),
         coverage=_coverage(before, after),
         coverage_reason=after.coverage_reason,
         confinement=after.confinement,
@@ -306,6 +313,13 @@ def evidence(
         uncollected=tuple(f"{path}: {why}" for path, why in after.uncollected.items()),
         mended=_mended(before, after),
     )
+
+
+def _ends(after: TestRun, changed: Collection[str]) -> tuple[TestEnd, ...]:
+    own = [one for one in after.outcomes if one.test_id.partition("::")[0] in changed]
+    others = [one for one in after.outcomes if one.test_id.partition("::")[0] not in changed]
+    told = (*own, *others)[:_MOST_ENDS]
+    return tuple(TestEnd(one.test_id, one.outcome, one.message, round(one.duration_s, 3)) for one in told)
 
 
 def _is_partly(after: TestRun) -> bool:

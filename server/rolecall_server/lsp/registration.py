@@ -12,7 +12,6 @@ from lsprotocol import types
 from rolecall_server.errors import RolecallError, UserMustAct
 from rolecall_server.lsp.arguments import read_arguments
 from rolecall_server.lsp.client import Feature
-from rolecall_server.lsp.handlers.graph import GRAPH_REQUEST, graph
 from rolecall_server.lsp.handlers.hierarchies import (
     incoming_calls,
     outgoing_calls,
@@ -31,6 +30,8 @@ from rolecall_server.lsp.handlers.review.hover import hover
 from rolecall_server.lsp.handlers.review.review import REVIEW_REQUEST, review
 from rolecall_server.lsp.handlers.review.review_save import SAVE_REQUEST, review_save
 from rolecall_server.lsp.handlers.review.review_text import TEXT_REQUEST, review_text
+from rolecall_server.lsp.handlers.review.tests import TESTS_REQUEST, tests
+from rolecall_server.lsp.handlers.review.tests_run import RUN_TESTS_REQUEST, tests_run
 from rolecall_server.lsp.handlers.review.text_document_content import text_document_content
 from rolecall_server.lsp.handlers.symbols import document_symbol, workspace_symbol
 from rolecall_server.lsp.handlers.team.activity import ACTIVITY_REQUEST, activity
@@ -188,10 +189,11 @@ def register(server: RolecallServer) -> None:
     server.feature(CHOICES_REQUEST)(model_choices)
     server.feature(KEY_REQUEST)(model_key)
     server.feature(TEST_REQUEST)(model_test)
-    server.feature(GRAPH_REQUEST)(graph)
     server.feature(REVIEW_REQUEST)(review)
     server.feature(TEXT_REQUEST)(review_text)
     server.feature(SAVE_REQUEST)(review_save)
+    server.feature(TESTS_REQUEST)(tests)
+    server.feature(RUN_TESTS_REQUEST)(tests_run)
     for name, function in COMMANDS.items():
         server.command(name)(_told(function, needs_trust=name in BEGINNING_RUNS))
 

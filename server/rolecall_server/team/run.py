@@ -181,6 +181,7 @@ async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) 
         findings=outcome.attempt.findings,
         repairs=outcome.repairs,
         model=desk.client.label,
+        changed=outcome.attempt.files,
     )
     if proven is not None:
         shown = with_proof(shown, proven)
@@ -195,7 +196,9 @@ async def _without_a_model(request: RunRequest, desk: Desk, missing: NoModelConf
 
     plain = await write_plain_tests(request, desk, missing.what)
     findings = await asyncio.to_thread(check_changes, desk.snapshot, plain.files)
-    shown = evidence(plain.before, plain.after, problems=(), findings=findings, repairs=0, model="")
+    shown = evidence(
+        plain.before, plain.after, problems=(), findings=findings, repairs=0, model="", changed=plain.files
+    )
     return _Written(Attempt(plain.files, plain.after), plain.rationale, replace(shown, notes=plain.notes))
 
 
@@ -238,7 +241,7 @@ async def try_selection(repository: Repository, texts: Mapping[str, str | None],
     async with open_bench(repository, report, for_model=False) as bench:
         trials = Trials(Desk(repository.workspace, repository.snapshot, repository.settings, None, bench, report), ())
         after = await trials.of_change(texts)
-        return evidence(trials.before, after, problems=(), findings=(), repairs=0, model="")
+        return evidence(trials.before, after, problems=(), findings=(), repairs=0, model="", changed=texts)
 
 
 def _changes(repository: Repository, written: _Written) -> tuple[FileChange, ...]:

@@ -37,6 +37,19 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class TestEnd:
+    """The end of one test with the proposal applied."""
+
+    __test__ = False  # pytest would collect the name
+
+    test_id: str
+    outcome: Literal["passed", "failed", "error", "skipped", "xfailed", "xpassed"]
+    message: str = ""
+    """The exception in one line; the reason of a skipped test."""
+    duration_s: float = 0.0
+
+
+@dataclass(frozen=True)
 class CoverageChange:
     """Lines and branches of one file reached by the tests, from 0 to 1; ``None`` where not measured."""
 
@@ -186,6 +199,8 @@ class Evidence:
     """The same tests on the text as it was; ``None`` where there were none."""
     after: Tally | None = None
     failures: tuple[Failure, ...] = ()
+    tests: tuple[TestEnd, ...] = ()
+    """The tests of the files that the proposal changes, then the first others that ran, as many as are stored."""
     coverage: tuple[CoverageChange, ...] = ()
     coverage_reason: str = ""
     """Why coverage was not measured."""

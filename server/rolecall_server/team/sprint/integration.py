@@ -382,5 +382,6 @@ def _evidence(desk: Desk, whole: _Whole, repairs: int) -> Evidence:
         findings=attempt.findings,
         repairs=repairs,
         model=desk.client.label,
+        changed=whole.edits.files,
     )
     return replace(shown, notes=(*shown.notes, *desk.bench.kept_back.notes))
