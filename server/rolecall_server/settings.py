@@ -43,7 +43,8 @@ class ModelSettings(_Group):
     )
     base_url: str = _setting(
         "",
-        "The address of an OpenAI-compatible endpoint, such as `http://localhost:11434/v1`. Empty: OpenAI's own.",
+        "The address of an OpenAI-compatible endpoint, such as `http://localhost:11434/v1`; `editor:` for the editor's "
+        "own models and no other. Empty: OpenAI's own.",
         scope="machine",
         environment="ROLECALL_BASE_URL",
     )

@@ -156,3 +156,21 @@ async def test_what_is_configured_is_asked_and_the_editor_is_not(root: Path, tmp
             assert status["why"] == "ROLECALL_MODEL names it"
         assert not chat.requests, "a status asks no model anything"
         assert not any(str(message.get("method")).startswith("rolecall/model") for message in client.received)
+
+
+async def test_an_editors_model_that_was_chosen_is_asked_though_a_key_for_another_is_set(
+    root: Path, tmp_path: Path
+) -> None:
+    with ChatServer(REPLY) as other:
+        keys = {"OPENAI_API_KEY": "sk-somebody-elses", "OPENAI_BASE_URL": other.base_url}
+        async with connected(root, {**environment(tmp_path / "home"), **keys}) as client:
+            folder = {"uri": root.as_uri(), "name": root.name}
+            chosen = {**UNTESTED, "model": {"name": "copilot/x-1", "baseUrl": "editor:"}}
+            await client.initialize(workspaceFolders=[folder], capabilities=LENDS, initializationOptions=chosen)
+            assert "runId" in await ask_engineer(client, root)
+            asked = (await client.wait_for(is_request))["params"]
+            assert (asked["vendor"], asked["model"]) == ("copilot", "x-1")
+            await client.answer("rolecall/model/ask", {"text": REPLY})
+            done = await client.wait_for(lambda message: (message.get("params") or {}).get("state") == "finished")
+            assert done["params"]["proposalId"] == "p1"
+        assert not other.requests

@@ -18,6 +18,9 @@ interface Choice {
   readonly baseUrl: string;
 }
 
+/** The address that says that a model is the editor's: without it a key in the environment would have another asked. */
+const EDITORS = "editor:";
+
 interface Item extends QuickPickItem {
   choose?(): Promise<Choice | undefined>;
 }
@@ -69,7 +72,7 @@ async function editorsModels(): Promise<Item[]> {
     label: `$(sparkle) ${name}`,
     description: vendor,
     detail: `up to ${maxInputTokens.toLocaleString("en-US")} tokens; your editor asks you before it is used`,
-    choose: () => Promise.resolve({ name: `${vendor}/${id}`, baseUrl: "" }),
+    choose: () => Promise.resolve({ name: `${vendor}/${id}`, baseUrl: EDITORS }),
   }));
 }
 

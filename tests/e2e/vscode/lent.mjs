@@ -14,6 +14,11 @@ const statusBar = page.locator(".part.statusbar");
 const STEPS = {
   /** Generate tests for the open file. */
   generate: () => runCommand("Rolecall: Generate Tests"),
+  /** Choose a model by its name, in the list of all that there are. */
+  choose: async ({ model }) => {
+    await runCommand("Rolecall: Choose Model…");
+    await page.locator(".quick-input-widget .monaco-list-row", { hasText: model }).first().click();
+  },
   /** Read the editor's question for consent, which says whose models and what for. */
   consent: async ({ says }) => {
     for (const text of says) {

@@ -7,6 +7,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -47,10 +48,15 @@ def says_once_seen(text: str, sign: Path) -> Turn:
 def open_vscode(machine: Path, lender: Path, start_code_server: Callable[..., str]) -> Callable[..., dict[str, object]]:
     """Starts a VS Code in which the vendors that are named lend models; the beginning of a scenario in it."""
 
-    def open_with(settings: Mapping[str, object], **vendors: ChatServer) -> dict[str, object]:
+    def open_with(
+        settings: Mapping[str, object], *, environ: Mapping[str, str] = MappingProxyType({}), **vendors: ChatServer
+    ) -> dict[str, object]:
         root = write_workspace(machine / "work")
         usual = {"rolecall.server.interpreter": sys.executable, "rolecall.tests.run": False}
-        environment = {"LENDER_ENDPOINTS": json.dumps({name: server.base_url for name, server in vendors.items()})}
+        environment = {
+            **environ,
+            "LENDER_ENDPOINTS": json.dumps({name: server.base_url for name, server in vendors.items()}),
+        }
         address = start_code_server({**usual, **settings}, environment, lender)
         return {"url": f"{address}/?folder={root}", "open": ["shop", "price.py"]}
 
@@ -97,4 +103,23 @@ def test_a_cancelled_run_hangs_up_on_the_vendors_model_that_is_named(
         ]
         play("lent.mjs", {**scenario, "steps": steps})
         assert named.disconnected.wait(PATIENCE_S)
+        assert not other.requests
+
+
+def test_a_model_of_the_editor_that_was_chosen_is_asked_though_a_key_for_another_is_set(
+    play: Callable[[str, Mapping[str, object]], object], open_vscode: Callable[..., dict[str, object]]
+) -> None:
+    with ChatServer([GOOD_TESTS] * 9) as lent, ChatServer([GOOD_TESTS] * 9) as other:
+        keys = {"OPENAI_API_KEY": "sk-somebody-elses", "OPENAI_BASE_URL": other.base_url}
+        scenario = open_vscode({}, environ=keys, lender=lent)
+        steps = [
+            {"does": "choose", "model": "Lent by lender"},
+            {"does": "message", "says": "Lent by lender (lender) in your editor"},
+            {"does": "generate"},
+            {"does": "consent", "says": ["Rolecall"]},
+            {"does": "answer", "button": "Allow"},
+            {"does": "proposal", "lines": ["import discount, total", "test_total_adds"]},
+        ]
+        play("lent.mjs", {**scenario, "steps": steps})
+        assert lent.requests
         assert not other.requests

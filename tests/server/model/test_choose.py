@@ -13,6 +13,7 @@ from rolecall_server.errors import FileRefused, KeyRefused, NoModelConfigured, R
 from rolecall_server.model import (
     ChatMessage,
     EditorModel,
+    EditorOffer,
     Recorder,
     ReplayModel,
     estimate_tokens,
@@ -197,6 +198,21 @@ async def test_what_is_named_comes_before_the_editor_and_the_editor_before_this_
     chosen = await find_model(settings, environ, offer=offer, find_local=machine)
     assert chosen.client.label == label
     assert why in chosen.why
+    assert not machine.n_looks
+
+
+async def test_an_editors_model_that_was_chosen_is_asked_whatever_key_the_environment_has() -> None:
+    chosen = await find_model(ModelSettings(name="gpt-x", base_url="editor:"), KEY, offer=offer)
+    assert (chosen.client.label, chosen.context_tokens, chosen.endpoint) == ("gpt-x in your editor", 128_000, None)
+
+
+@pytest.mark.parametrize("offering", [offer, None])
+async def test_where_the_editor_has_the_chosen_model_no_longer_nobody_else_is_asked(
+    offering: EditorOffer | None,
+) -> None:
+    machine = Machine(OLLAMA)
+    with pytest.raises(NoModelConfigured, match="Your editor offers no model gone"):
+        await find_model(ModelSettings(name="gone", base_url="editor:"), KEY, offer=offering, find_local=machine)
     assert not machine.n_looks
 
 

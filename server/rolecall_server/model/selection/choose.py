@@ -23,6 +23,8 @@ from rolecall_server.store import Store
 
 RECORD_VARIABLE = "ROLECALL_RECORD"
 """Names the file to which finished calls are appended."""
+EDITORS = "editor:"
+"""The address that stands for the editor's own models: no endpoint is asked then, whatever the environment names."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,8 @@ async def find_model(
 ) -> Chosen:
     """Return the model that answers: one that is named, else the editor's own, else one of a server on this machine.
 
-    The editor and the machine are asked only where neither a setting nor the environment names a model. *store*
+    The editor and the machine are asked only where neither a setting nor the environment names a model, or where the
+    setting says that the editor's own are meant; then nobody else is asked. *store*
     remembers what endpoints refuse and what models can do, so that it is not tried anew in each session.
 
     Raises:
@@ -75,7 +78,7 @@ async def find_model(
         FileRefused: the recording to replay or to write cannot be used.
     """
     try:
-        chosen = named_model(settings, environ, store)
+        chosen = await _editors_model(settings, environ, offer) or named_model(settings, environ, store)
     except NoModelConfigured:
         if settings.base_url or settings.replay:
             raise
@@ -89,6 +92,27 @@ async def find_model(
         else:
             raise
     return _with_abilities(chosen, store)
+
+
+async def _editors_model(
+    settings: ModelSettings, environ: Mapping[str, str], offer: EditorOffer | None
+) -> Chosen | None:
+    """Return the model of the editor that the settings name; ``None`` where they do not say that it is the editor's.
+
+    Raises:
+        NoModelConfigured: they do, and the editor has none of that name.
+    """
+    if settings.base_url != EDITORS or settings.replay:
+        return None
+    offered = await offer(settings.name) if offer is not None else None
+    if offered is None:
+        raise NoModelConfigured(
+            f"Your editor offers no model {settings.name}".rstrip() + ", and rolecall.model.baseUrl says that it is "
+            "the editor's.",
+            "Choose another model, or sign in where the editor gets it from.",
+        )
+    why = "the setting rolecall.model.name names it in your editor" if settings.name else "it is your editor's choice"
+    return Chosen(_recorded(offered.client, environ), why, context_tokens=offered.context_tokens)
 
 
 def _with_abilities(chosen: Chosen, store: Store | None) -> Chosen:
