@@ -197,8 +197,9 @@ def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: s
 
 
 def _chosen_because(found: Study) -> str:
+    public = "it is public" if len(found.targets) == 1 else "they are public"
     everything = len(found.targets) == sum(1 for _ in found.survey.targets)
-    return "they are public and the tests there are leave some of each out" if not everything else "they are public"
+    return public if everything else f"{public} and the tests there are leave something out"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -222,8 +223,8 @@ def _notes(
         n_branches = now.branches_covered - (then.branches_covered if then else 0)
         n_all = len(now.executed_lines) + len(now.missing_lines)
         notes.append(
-            f"Reached besides: {n_lines} of {n_all} lines, {n_branches} of {now.branches_total} branches of "
-            f"{request.path}. Each test ran {_RUNS} times, each time in another order."
+            f"Of {request.path} they reach {n_lines} of {n_all} lines and {n_branches} of {now.branches_total} branches that "
+            f"no test reached before. Each ran {_RUNS} times, each time in another order."
         )
     if found.n_mutants:
         untried = f" There was no time for {found.n_untried} more." if found.n_untried else ""
