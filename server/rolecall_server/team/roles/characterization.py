@@ -222,9 +222,11 @@ def _notes(
         n_lines = len(now.executed_lines) - (len(then.executed_lines) if then else 0)
         n_branches = now.branches_covered - (then.branches_covered if then else 0)
         n_all = len(now.executed_lines) + len(now.missing_lines)
+        lines = f"{n_lines} of {n_all} lines"
+        branches = f"{n_branches} of {now.branches_total} branches"
         notes.append(
-            f"Of {request.path} they reach {n_lines} of {n_all} lines and {n_branches} of {now.branches_total} branches that "
-            f"no test reached before. Each ran {_RUNS} times, each time in another order."
+            f"Of {request.path} they reach {lines} and {branches} that no test reached before. "
+            f"Each ran {_RUNS} times, each time in another order."
         )
     if found.n_mutants:
         untried = f" There was no time for {found.n_untried} more." if found.n_untried else ""
