@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -11,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation
 from rolecall_server.sandbox import Interpreter, Mutant, NotRun, Shadow
 from rolecall_server.sandbox.event_lines import GARBLED, read_record
@@ -23,6 +25,7 @@ CALL_TIMEOUT_S = 0.4
 MUTANT_TIMEOUT_S = 1.5
 _CHILD = Path(__file__).with_name("child")
 _PROGRAM = "rolecall_probe.py"
+_NAME = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True)
@@ -69,16 +72,23 @@ class Verdicts:
 
 
 async def observe(
-    stage: Stage, calls: Sequence[CandidateCall], *, trace: bool, circumstances: RunConditions | None = None
+    stage: Stage,
+    calls: Sequence[CandidateCall],
+    *,
+    trace: bool,
+    harvest: bool = False,
+    circumstances: RunConditions | None = None,
 ) -> Observed | NotRun:
     """Make *calls* in their order, and return an observation of each; `NotRun` if the module cannot be imported.
 
-    A call of which nothing was heard before the time was over is absent.
+    A call of which nothing was heard before the time was over is absent. *harvest* asks for the objects that results
+    hold, instead of what a test can check of them.
     """
     circumstances = circumstances or RunConditions()
     request = {
-        **_common(stage, [_asked(number, call) for number, call in enumerate(calls)]),
+        **_common(stage, [_asked(number, call) for number, call in enumerate(calls)], calls),
         "trace": trace,
+        "harvest": harvest,
         "clock_shift_days": circumstances.clock_shift_days,
     }
     answers = await _ask(stage, request, circumstances)
@@ -112,7 +122,7 @@ async def kill(
         }
         for number, (mutant, tried) in enumerate(trials)
     ]
-    request = {**_common(stage, asked), "trace": False, "clock_shift_days": 0, "mutants": mutants}
+    request = {**_common(stage, asked, calls), "trace": False, "clock_shift_days": 0, "mutants": mutants}
     answers = await _ask(stage, request, RunConditions())
     if isinstance(answers, NotRun):
         return answers
@@ -130,13 +140,14 @@ async def kill(
     return Verdicts(killed, frozenset(survived))
 
 
-def _common(stage: Stage, calls: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _common(stage: Stage, asked: Sequence[Mapping[str, Any]], calls: Sequence[CandidateCall]) -> dict[str, Any]:
+    named = {name for text in {call.source for call in calls} for name in _NAME.findall(text)}
     return {
         "module": stage.module,
         "path": str(stage.shadow.root / stage.path),
         "root": str(stage.shadow.root),
-        "imports": stage.imports,
-        "calls": calls,
+        "imports": {name: where for name, where in stage.imports.items() if name in IMPORTS or name in named},
+        "calls": asked,
         "mutants": [],
         "call_timeout_s": CALL_TIMEOUT_S,
         "mutant_timeout_s": MUTANT_TIMEOUT_S,
@@ -215,6 +226,7 @@ def _observation(answer: Mapping[str, Any]) -> Observation:
         lazily=answer.get("lazily", False),
         by_chance=answer.get("by_chance", False),
         arcs=frozenset((start, end) for start, end in answer.get("arcs", ())),
+        parts=tuple((template, kind, look) for template, kind, look in answer.get("parts", ())),
         pollutes=answer.get("pollutes", False),
         duration_s=answer.get("duration_s", 0.0),
     )

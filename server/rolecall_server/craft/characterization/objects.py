@@ -5,29 +5,37 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from random import Random
 from typing import Any, Literal
 
 from rolecall_server.craft.characterization.call_trials import TrialState, strings_in
 from rolecall_server.craft.characterization.execution import Observed, observe
 from rolecall_server.craft.characterization.inputs.calls import Example, calls_of
-from rolecall_server.craft.characterization.inputs.domains import ValueSources
+from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, interleaved
+from rolecall_server.craft.characterization.inputs.neighbours import attributes_of
 from rolecall_server.craft.characterization.inputs.survey import (
     CallableParameter,
     CallTarget,
     constructor_parameters,
     literals_in,
 )
-from rolecall_server.craft.characterization.observation import CandidateCall, Observation
+from rolecall_server.craft.characterization.observation import CandidateCall, Observation, Part
 from rolecall_server.python_trees import parse_expression
 from rolecall_server.sandbox import NotRun
 
 _MAX_INSTANCES = 10
+_ROUNDS = 3
+_MAX_BUILDERS = 120
+_MAX_CALLS_OF_A_BUILDER = 16
+_LONGEST_SOURCE = 140
 
 
 async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotRun | None:
-    """Finds expressions that build objects of the module's classes; those that others are built from come first."""
+    """Finds expressions that build objects of the module's classes and of those around it; those that others are built
+    from come first.
+    """
     strings = strings_in(work, [work.survey.tree])
-    base = ValueSources(work.survey, strings, literals_in([work.survey.tree]).numbers)
+    base = ValueSources(work.survey, strings, literals_in([work.survey.tree]).numbers, classes=work.around.classes)
     work.sources[""] = base
     first = await observe(work.stage, [], trace=True)
     if isinstance(first, NotRun):
@@ -38,24 +46,82 @@ async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotR
         for name, told in work.classes.items()
         if told["members"]
     }
+    base = replace(base, members=members)
     instances: dict[str, tuple[str, ...]] = {}
-    for _ in range(2):  # a class may be built from objects of another
-        base = replace(base, instances=instances, members=members)
+    around: dict[str, tuple[str, ...]] = {}
+    for _ in range(_ROUNDS):  # a class may be built from objects of another
+        around = _joined(around, await _harvested(work, _with(work, base, _joined(instances, around)), examples))
+        base_now = _with(work, base, _joined(instances, around))
         calls = [
             call
             for target in _constructors(work)
             if not members.get(target.name)
-            for call in calls_of(target, base, examples, work.random)
+            for call in calls_of(target, base_now, examples, work.random)
         ]
         observed = await observe(work.stage, list(dict.fromkeys(calls)), trace=True)
         if isinstance(observed, NotRun):
             return observed
-        found = _instances(observed)
+        found = _joined(_instances(observed), around)
         if found.keys() == instances.keys():
             break
         instances = found
-    work.sources[""] = replace(base, instances=instances, members=members)
+    work.sources[""] = _with(work, base, instances)
     return None
+
+
+def _with(work: TrialState, base: ValueSources, instances: Mapping[str, tuple[str, ...]]) -> ValueSources:
+    classes = {**work.around.classes, **work.survey.classes}
+    attributes = {
+        name: attributes_of(node, classes)
+        for name, node in classes.items()
+        if instances_of(name, replace(base, instances=instances))
+    }
+    return replace(base, instances=instances, attributes=attributes)
+
+
+def _joined(own: Mapping[str, tuple[str, ...]], around: Mapping[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Return the expressions of both: of a class that both know, in turn."""
+    return {
+        name: tuple(interleaved(own.get(name, ()), around.get(name, ())))[:_MAX_INSTANCES]
+        for name in [*own, *(one for one in around if one not in own)]
+    }
+
+
+async def _harvested(
+    work: TrialState, sources: ValueSources, examples: Sequence[Example]
+) -> dict[str, tuple[str, ...]]:
+    """Return expressions for the objects that the functions and classes around the module give."""
+    calls = [
+        call
+        for target in work.around.builders[:_MAX_BUILDERS]
+        for call in calls_of(target, sources, examples, Random(target.qualified_name))[:_MAX_CALLS_OF_A_BUILDER]
+    ]
+    if not calls:
+        return {}
+    observed = await observe(work.stage, list(dict.fromkeys(calls)), trace=False, harvest=True)
+    if isinstance(observed, NotRun):
+        return {}
+    made: dict[str, dict[str, str]] = {}
+    built: dict[str, dict[str, str]] = {}
+    for call, (template, kind, look) in sorted(_parts(observed), key=_by_length):
+        source = template.replace("{}", call.source, 1)
+        if len(source) <= _LONGEST_SOURCE:
+            found = built if call.target == kind and template == "{}" else made
+            found.setdefault(kind, {}).setdefault(look, source)
+    # What the repository's own code makes is likelier whole than what was built from guesses.
+    return {
+        kind: tuple(interleaved(made.get(kind, {}).values(), built.get(kind, {}).values()))[:_MAX_INSTANCES]
+        for kind in sorted({*made, *built})
+    }
+
+
+def _parts(observed: Observed) -> list[tuple[CandidateCall, Part]]:
+    return [(call, part) for call, seen in observed.observations.items() for part in seen.parts]
+
+
+def _by_length(found: tuple[CandidateCall, Part]) -> tuple[int, str, str]:
+    call, (template, *_) = found
+    return len(call.source) + len(template), call.source, template
 
 
 def _constructors(work: TrialState) -> list[CallTarget]:
@@ -65,7 +131,7 @@ def _constructors(work: TrialState) -> list[CallTarget]:
         told = work.classes.get(name, {"abstract": True})
         if told["abstract"] or name.startswith("_"):
             continue
-        parameters = constructor_parameters(node, work.survey.classes)
+        parameters = constructor_parameters(node, {**work.around.classes, **work.survey.classes})
         found.append(CallTarget(name, "constructor", parameters or _told_parameters(told), node, name))
     return [*found, *(one for one in work.survey.targets if one.kind == "class method")]
 

@@ -72,6 +72,12 @@ View = tuple[str, str]
 """A template with ``{}`` for a value, and the literal it equals."""
 
 
+Part = tuple[str, str, str]
+"""A template with ``{}`` for a value, the type of the object it gives, and a text that is the same where objects look
+the same.
+"""
+
+
 @dataclass(frozen=True)
 class Observation:
     """The observed behaviour of one call."""
@@ -99,6 +105,8 @@ class Observation:
     by_chance: bool = False
     """Random numbers were drawn."""
     arcs: frozenset[Arc] = frozenset()
+    parts: tuple[Part, ...] = ()
+    """The objects of the workspace that the result is or holds, where that was asked for."""
     pollutes: bool = False
     """It changed the module's own state."""
     duration_s: float = 0.0

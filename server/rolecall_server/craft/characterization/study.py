@@ -6,7 +6,7 @@ import ast
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from rolecall_server.craft.characterization.call_trials import (
@@ -22,6 +22,7 @@ from rolecall_server.craft.characterization.call_trials import (
 from rolecall_server.craft.characterization.distinguishing import hunt, kill_mutants
 from rolecall_server.craft.characterization.execution import Stage
 from rolecall_server.craft.characterization.inputs.calls import examples_in
+from rolecall_server.craft.characterization.inputs.neighbours import neighbourhood
 from rolecall_server.craft.characterization.inputs.survey import CallTarget, Survey, survey
 from rolecall_server.craft.characterization.objects import build_instances
 from rolecall_server.craft.characterization.observation import (
@@ -68,6 +69,8 @@ class Study:
     survey: Survey
     cases: Mapping[CandidateCall, Observation]
     """The calls to assert and what each did, in the order of the source."""
+    borrowed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The names of other modules of the repository that the cases may use, and the module of each."""
     targets: tuple[CallTarget, ...] = ()
     left_out: Mapping[str, str] = field(default_factory=dict[str, str])
     """Targets without a case, and why."""
@@ -89,13 +92,19 @@ async def study(stage: Stage, subject: Subject, report: Report) -> Study | NotRu
         SyntaxError: this Python cannot parse it.
     """
     known = survey(subject.text)
+    around = neighbourhood(known, subject.neighbours)
+    known = replace(known, borrowed=frozenset(around.sources))
+    stage = replace(
+        stage, imports={**{name: (module, name) for name, module in around.sources.items()}, **stage.imports}
+    )
     wanted = [one for one in known.targets if _is_wanted(one, subject.symbol)]
     untested = [one for one in wanted if not set(_body_lines(one)) <= subject.covered]
     targets = untested or wanted
-    work = TrialState(stage, subject, known, targets, {}, time.monotonic() + subject.budget_s, Random(0))
+    work = TrialState(stage, subject, known, around, targets, {}, time.monotonic() + subject.budget_s, Random(0))
     examples = [
         *(example for tree in known.examples for example in examples_in(tree, known, DOCUMENTED)),
-        *(example for tree in subject.related for example in examples_in(tree, known, IN_REPOSITORY)),
+        *(example for tree in around.documented for example in examples_in(tree, known, DOCUMENTED)),
+        *(example for tree in [*subject.related, *around.trees] for example in examples_in(tree, known, IN_REPOSITORY)),
     ]
     report("building objects", None)
     refused = await build_instances(work, examples)
@@ -156,6 +165,7 @@ async def _select(work: TrialState, pool: dict[CandidateCall, Observation], repo
     return Study(
         survey=work.survey,
         cases=cases,
+        borrowed=work.around.sources,
         targets=tuple(work.targets),
         left_out=_left_out(work, cases),
         crashes=_crashes(work),

@@ -16,6 +16,7 @@ from rolecall_server.python_trees import parse_python
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_engineer import check_target
+from rolecall_server.team.test_quality.surroundings import neighbours_of
 from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import file_exists, read_text_file, read_text_or_none
@@ -105,7 +106,8 @@ async def _study(stage: Stage, request: RunRequest, desk: Desk, before: TestRun 
     text = read_text_file(desk.workspace, request.path).text
     related = await asyncio.to_thread(_related, desk, request.path)
     try:
-        found = await study(stage, Subject(text, request.symbol, covered, related), desk.report)
+        around = await asyncio.to_thread(neighbours_of, desk, request.path)
+        found = await study(stage, Subject(text, request.symbol, covered, related, around), desk.report)
     except SyntaxError as error:
         raise FileRefused(f"{request.path} is no Python that can be read: {error}.", "Correct it first.") from error
     if isinstance(found, NotRun):

@@ -41,3 +41,8 @@ def test_one_operand_of_a_call_changes_and_the_call_keeps_its_form() -> None:
         varied = vary(call, [call], [], Random(seed))
         assert varied.template == call.template
         assert sum(one != other for one, other in zip(varied.operands, call.operands, strict=True)) <= 1
+
+
+def test_the_text_of_an_element_stays_as_what_is_there_instead_is_none() -> None:
+    source = "fromstring('<p/>')"
+    assert all(vary_expression(source, ["x"], Random(seed)) == source for seed in range(20))

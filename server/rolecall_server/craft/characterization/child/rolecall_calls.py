@@ -20,11 +20,13 @@ from typing import TYPE_CHECKING, Any
 
 import rolecall_describe as describe
 from rolecall_guard import Guard, Overtime, Refused
+from rolecall_parts import parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MAX_ITEMS = 40
+_MAX_CHANGES = 4
 
 
 class Tracer:
@@ -83,8 +85,9 @@ class Probe:
     def _names(self) -> dict[str, Any]:
         names = {}
         for name, (module, attribute) in self.request["imports"].items():
-            found = importlib.import_module(module)
-            names[name] = getattr(found, attribute) if attribute else found
+            with contextlib.suppress(Exception):  # without it only the calls that name it fail
+                found = importlib.import_module(module)
+                names[name] = getattr(found, attribute) if attribute else found
         return {**names, **vars(self.module)}
 
     def observe(self, call: dict[str, Any]) -> dict[str, Any]:
@@ -130,23 +133,45 @@ class Probe:
                 return {"kind": "unbuilt", "type": type(error).__name__}
             names[f"_{number}"] = operands[-1]
         states = [describe.state(value) for value in operands]
+        inner = [self._inner(value) for value in operands]
         code, lazily = compile(call["expression"], "<call>", "eval"), False
         if self.tracer is not None:
             self.tracer.start()
         try:
             value, lazily = eval(code, names), False  # noqa: S307
             lazily = describe.is_iterator(value)
+            if self.request.get("harvest"):
+                return {"kind": "value", "parts": parts(value, self.root)}
             seen = self._value(value)
         except Exception as error:  # noqa: BLE001
             seen = {**self._raised(error), "lazily": lazily}
         if self.tracer is not None:
             sys.settrace(None)
-        seen["effects"] = [
-            [number, views]
-            for number, (value, old) in enumerate(zip(operands, states))  # noqa: B905 - Python 3.8 has no strict
-            if old is not None and describe.state(value) != old and (views := self._views(value)[0])
-        ]
+        seen["effects"] = []
+        for number, value in enumerate(operands):
+            views = self._changes(value, states[number], inner[number], seen.setdefault("imports", {}))
+            if views:
+                seen["effects"].append([number, views])
         return seen
+
+    def _inner(self, value: Any) -> dict[str, Any]:
+        return dict(describe.inner_values(value, self.root)) if describe.is_own(value, self.root) else {}
+
+    def _changes(
+        self, value: Any, state: str | None, inner: dict[str, Any], imports: dict[str, str]
+    ) -> list[list[str]]:
+        """Return what can be read off *value* that is not as it was: all of it where no single part tells."""
+        changed = [
+            [template, written[0]]
+            for template, part in self._inner(value).items()
+            if (template not in inner or not describe.same(inner[template], part))
+            and (written := describe.literal(part, self.names)) is not None
+        ]
+        if not changed and (state is None or describe.state(value) == state):
+            return []
+        views, needed = (changed[:_MAX_CHANGES], {}) if changed else self._views(value)
+        imports.update({**needed, **describe.imports_of(views)})
+        return views
 
     def _value(self, value: Any) -> dict[str, Any]:
         views, imports = self._views(value)

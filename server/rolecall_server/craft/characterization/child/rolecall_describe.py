@@ -14,12 +14,16 @@ import fractions
 import itertools
 import math
 import re
+import sys
 import uuid
 from typing import Any
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _MAX_LITERAL = 360
 _MAX_ATTRIBUTES = 6
+_MAX_DEEP = 40
+_MAX_DEPTH = 3
+_MAX_ITEMS = 3
 _FROM_LIBRARY = {
     decimal.Decimal: "decimal",
     fractions.Fraction: "fractions",
@@ -135,9 +139,7 @@ def literal(value: Any, names: dict[str, Any]) -> tuple[str, dict[str, str]] | N
     return (written, writer.imports) if len(written) <= _MAX_LITERAL else None
 
 
-def views(  # noqa: PLR0911 - one way out for each kind of value
-    value: Any, names: dict[str, Any], root: str, max_items: int
-) -> tuple[list[list[str]], dict[str, str]]:
+def views(value: Any, names: dict[str, Any], root: str, max_items: int) -> tuple[list[list[str]], dict[str, str]]:
     """Return expressions by which a test can look at *value*, and their imports: the value itself where it has a
     literal, else what can be read off it.
     """
@@ -154,35 +156,131 @@ def views(  # noqa: PLR0911 - one way out for each kind of value
 
     if isinstance(value, float) and math.isnan(value):
         return [["math.isnan({})", "True"]], {"math": ""}
-    if look("{}", value):
+    if look("{}", value) or _look_at_base(value, look):
         return found, imports
-    base: Any = next((kind for kind in _BASES if isinstance(value, kind)), None)
-    if base is not None and type(value) is not base and not is_enumeration(type(value)):
-        plain: Any = base(value)
-        if _equal(plain, value) and look("{}", plain):
-            return found, imports
     if isinstance(value, (str, bytes, list, tuple)):
         n_shown = 40 if isinstance(value, str) else 3
         look("len({})", len(value))
         look("{}[:%d]" % n_shown, value[:n_shown])  # noqa: UP031 - the braces are for another
-        return found, imports
-    if is_iterator(value):
-        iterator: Any = value
-        items = list(itertools.islice(iterator, max_items + 1))
-        if len(items) <= max_items and look("list({})", items):
-            return found, imports
-        if len(items) > max_items and look("list(itertools.islice({}, 5))", items[:5]):
-            imports["itertools"] = ""
-        return found, imports
-    _look_at_object(value, look)
-    return found, imports
+    elif is_iterator(value):
+        _look_at_items(value, max_items, look)
+    elif _is_element(value):
+        look("tostring({}, 'unicode')", _written(value))
+    else:
+        _look_at_object(value, look)
+        _look_inside(value, root, found, look)
+        found += [] if found else _kind(value, names)
+    return found, {**imports, **imports_of(found)}
+
+
+def imports_of(found: list[list[str]]) -> dict[str, str]:
+    """Return what the expressions in *found* import to look at elements and at what has no end."""
+    imports = {}
+    if any("tostring(" in view for view, _ in found):
+        imports["tostring"] = "xml.etree.ElementTree"
+    if any("itertools." in view for view, _ in found):
+        imports["itertools"] = ""
+    return imports
+
+
+def _look_at_base(value: Any, look: Any) -> bool:
+    """Look at an object that equals a value of a type it is derived from; return whether that value can be written."""
+    base: Any = next((kind for kind in _BASES if isinstance(value, kind)), None)
+    if base is None or type(value) is base or is_enumeration(type(value)):
+        return False
+    plain: Any = base(value)
+    return _equal(plain, value) and look("{}", plain)
+
+
+def _look_at_items(iterator: Any, max_items: int, look: Any) -> None:
+    items = list(itertools.islice(iterator, max_items + 1))
+    if len(items) <= max_items:
+        look("list({})", items)
+    else:
+        look("list(itertools.islice({}, 5))", items[:5])
+
+
+def _look_inside(value: Any, root: str, found: list[list[str]], look: Any) -> None:
+    """Look at what the attributes of *value* hold that cannot be written themselves."""
+    known = [template for template, _ in found if template.startswith("{}.")]
+    for template, part in inner_values(value, root):
+        told = any(part_of in template for part_of in known)
+        if len(found) < _MAX_ATTRIBUTES and not told:
+            look(template, part)
+
+
+def _kind(value: Any, names: dict[str, Any]) -> list[list[str]]:
+    """Return how a test asks for the type of an object of which nothing else can be told."""
+    kind = type(value)
+    if isinstance(value, type) or kind.__module__ == "builtins":
+        return []
+    if names.get(kind.__name__) is kind:
+        return [[f"isinstance({{}}, {kind.__name__})", "True"]]
+    return [["type({}).__name__", repr(kind.__name__)]]
+
+
+def inner_values(value: Any, root: str) -> list[tuple[str, Any]]:
+    """Return expressions for what can be read off an object of the workspace below *root* and off the objects it holds,
+    and what each gives: plain values, the lengths of containers, the text of elements.
+    """
+    found: list[tuple[str, Any]] = []
+    waiting, seen = [("{}", value, 0)], {id(value)}
+    for template, each, depth in waiting:
+        for below, part in _below(template, each, root):
+            if _is_element(part):
+                found.append((f"tostring({below}, 'unicode')", _written(part)))
+            elif part is None or isinstance(part, (bool, int, float, str, bytes)):
+                found.append((below, part))
+            elif not callable(part) and id(part) not in seen and depth < _MAX_DEPTH:
+                seen.add(id(part))
+                if hasattr(type(part), "__len__"):
+                    with contextlib.suppress(Exception):
+                        found.append((f"len({below})", len(part)))
+                waiting.append((below, part, depth + 1))
+        if len(found) > _MAX_DEEP:
+            break
+    return found[:_MAX_DEEP]
+
+
+def _below(template: str, value: Any, root: str) -> list[tuple[str, Any]]:
+    if isinstance(value, (list, tuple)):
+        return [(f"{template}[{place}]", part) for place, part in enumerate(value[:_MAX_ITEMS])]
+    if isinstance(value, dict):
+        keys = [key for key in list(value)[:_MAX_ITEMS] if type(key) in (str, int) and "{" not in str(key)]
+        return [(f"{template}[{key!r}]", value[key]) for key in keys]
+    found: list[tuple[str, Any]] = []
+    if is_own(value, root):
+        for name in readable(value)[: 2 * _MAX_ATTRIBUTES]:
+            with contextlib.suppress(Exception):
+                found.append((f"{template}.{name}", getattr(value, name)))
+    return found
+
+
+def is_own(value: Any, root: str) -> bool:
+    """Return whether *value* is an object of a class of the workspace below *root*."""
+    if isinstance(value, type) or hasattr(value, "__code__"):
+        return False
+    module = sys.modules.get(type(value).__module__)
+    return str(getattr(module, "__file__", None) or "").startswith(root)
+
+
+def _is_element(value: Any) -> bool:
+    return type(value).__name__ == "Element" and type(value).__module__ == "xml.etree.ElementTree"
+
+
+def _written(element: Any) -> str | None:
+    from xml.etree import ElementTree
+
+    with contextlib.suppress(Exception):
+        return ElementTree.tostring(element, "unicode")
+    return None
 
 
 def _look_at_object(value: Any, look: Any) -> None:
     kind = type(value)
     if kind in (type, type(_look_at_object)) or kind.__module__ in ("builtins", "functools", "types"):
         return
-    for name in _readable(value)[:_MAX_ATTRIBUTES]:
+    for name in readable(value)[:_MAX_ATTRIBUTES]:
         try:
             part = getattr(value, name)
         except Exception:  # noqa: BLE001, S112
@@ -202,7 +300,7 @@ def _try(look: Any, template: str, read: Any, value: Any) -> None:
         look(template, read(value))
 
 
-def _readable(value: Any) -> list[str]:
+def readable(value: Any) -> list[str]:
     """Return the public attributes and properties of an object, its own first."""
     own = list(getattr(value, "__dict__", {}))
     for kind in type(value).__mro__:
@@ -215,6 +313,11 @@ def _readable(value: Any) -> list[str]:
 def is_iterator(value: Any) -> bool:
     """Return whether *value* is used up by looking at it."""
     return hasattr(type(value), "__next__") and hasattr(type(value), "__iter__")
+
+
+def same(one: Any, other: Any) -> bool:
+    """Return whether two plain values are of one type and equal."""
+    return type(one) is type(other) and one == other
 
 
 def _equal(one: Any, other: Any) -> bool:
@@ -233,6 +336,8 @@ def state(value: Any) -> str | None:
     """Return the part of *value* that a call could change, as text; None if nothing can be changed or seen."""
     if isinstance(value, (list, dict, set, bytearray, collections.deque)):
         return _bounded_repr(value)
+    if _is_element(value):
+        return _written(value)
     inside = getattr(value, "__dict__", None)
     if isinstance(inside, dict) and not isinstance(value, type) and not callable(value):
         return _ADDRESS.sub("", _bounded_repr(inside) or "")

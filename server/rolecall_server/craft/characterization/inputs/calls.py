@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from random import Random
@@ -16,6 +17,7 @@ from rolecall_server.craft.characterization.inputs.domains import (
     instances_of,
     interleaved,
 )
+from rolecall_server.craft.characterization.inputs.kinship import kin_of
 from rolecall_server.craft.characterization.inputs.survey import (
     BUILTIN_NAMES,
     CallableParameter,
@@ -32,6 +34,8 @@ MAX_CALLS = 400
 _MAX_RECEIVERS = 10
 _MAX_FROM_REPOSITORY = 40
 _RANDOM_SHARE = 4
+_MAX_OF_KIN = 12
+_MAX_PASSED = 24
 _FEW = 3
 """So many values of an optional parameter are tried on every object: where it may be empty or ``None``, these too."""
 _NEVER_THE_SAME = {
@@ -105,7 +109,8 @@ def calls_of(
             for one in receivers[:4]
         ]
     likely = _Likely(target, sources)
-    made_up = dict.fromkeys(_combinations(target, sources, receivers, random))
+    passed = _arguments_passed(target, sources.survey, examples)
+    made_up = dict.fromkeys(_combinations(target, sources, receivers, passed, random=random))
     return [*real, *(likely.marked(call) for call in made_up if call not in set(real))][:MAX_CALLS]
 
 
@@ -117,7 +122,8 @@ class _Likely:
         for parameter in target.parameters:
             if parameter.annotation is None and not parameter.many:
                 kinds = [kind for kind in likely_types(target, parameter)[:2] if kind != ANYTHING]
-                self._values[parameter.name] = {value for kind in kinds for value in expressions_of(kind, sources)}
+                values = {value for kind in kinds for value in expressions_of(kind, sources)}
+                self._values[parameter.name] = values | set(_of_kin(target, parameter, sources))
 
     def marked(self, call: CandidateCall) -> CandidateCall:
         """Return *call* with its origin; for a parameter of which nothing is known, any value counts as likely."""
@@ -127,7 +133,12 @@ class _Likely:
 
 
 def _combinations(
-    target: CallTarget, sources: ValueSources, receivers: Sequence[str], random: Random
+    target: CallTarget,
+    sources: ValueSources,
+    receivers: Sequence[str],
+    passed: Mapping[str, Sequence[str]],
+    *,
+    random: Random,
 ) -> Iterator[CandidateCall]:
     if not receivers:
         return
@@ -135,7 +146,10 @@ def _combinations(
         yield from (build(target, {}, receiver) for receiver in receivers)
         return
     plain = [parameter for parameter in target.parameters if not parameter.many]
-    values = {parameter.name: values_for(target, parameter, sources) for parameter in plain}
+    values = {
+        parameter.name: interleaved(passed.get(parameter.name, ()), values_for(target, parameter, sources))
+        for parameter in plain
+    }
     required = {one.name for one in plain if not one.optional}
     if any(not values[name] for name in required):
         return
@@ -216,8 +230,29 @@ def _typed(target: CallTarget, parameter: CallableParameter, sources: ValueSourc
         found = expressions(parameter.annotation, sources)
         if found and ast.unparse(parameter.annotation) not in ("Any", "object", "typing.Any"):
             return found
+        if _class_named(parameter.annotation) in {*sources.classes, *sources.survey.classes}:
+            return []  # nothing else will do, and no object of it is known yet
     likely = likely_types(target, parameter)
-    return interleaved(*(expressions_of(kind, sources)[: 120 // (1 + place)] for place, kind in enumerate(likely[:4])))
+    kin = _of_kin(target, parameter, sources)
+    return interleaved(
+        kin, *(expressions_of(kind, sources)[: 120 // (1 + place)] for place, kind in enumerate(likely[:4]))
+    )
+
+
+def _class_named(annotation: ast.expr) -> str:
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return annotation.value.rpartition(".")[2]
+    return last_name(annotation)
+
+
+def _of_kin(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> list[str]:
+    """Return objects of the classes that the parameter likely takes; lists of them where its name is a plural."""
+    kin = [instances_of(name, sources)[:_MAX_OF_KIN] for name in kin_of(target, parameter, sources.attributes)]
+    several = kin_of(target, replace(parameter, name=parameter.name.removesuffix("s")), sources.attributes)
+    if kin or not parameter.name.endswith("s") or not several:
+        return interleaved(*kin)
+    members = interleaved(*(instances_of(name, sources)[:_MAX_OF_KIN] for name in several))
+    return [f"[{', '.join(members[:2])}]", *(f"[{member}]" for member in members)]
 
 
 def _positional_groups(
@@ -244,6 +279,23 @@ def _from_examples(target: CallTarget, survey: Survey, examples: Iterable[Exampl
             yield CandidateCall(found.target, found.template, found.operands, found.names, example.origin)
 
 
+def _arguments_passed(target: CallTarget, survey: Survey, examples: Iterable[Example]) -> dict[str, list[str]]:
+    """Return for each parameter the expressions that somebody passes and that mean the same in a test, those of most
+    calls first: also of calls whose other arguments do not.
+    """
+    plain = [one.name for one in target.parameters if not one.many and not one.keyword_only]
+    counts: dict[str, Counter[str]] = {}
+    for example in examples:
+        call = example.node
+        if last_name(call.func) != target.name or any(isinstance(one, ast.Starred) for one in call.args):
+            continue
+        words = [(word.arg, word.value) for word in call.keywords if word.arg is not None]
+        for name, node in [*zip(plain, call.args, strict=False), *words]:
+            if is_self_contained(node, survey):
+                counts.setdefault(name, Counter())[ast.unparse(node)] += 1
+    return {name: [source for source, _ in found.most_common(_MAX_PASSED)] for name, found in counts.items()}
+
+
 def _with_arguments(target: CallTarget, survey: Survey, call: ast.Call, receiver: str) -> CandidateCall | None:
     words = {word.arg: word.value for word in call.keywords if word.arg is not None}
     given_nodes = [*call.args, *words.values()]
@@ -262,7 +314,7 @@ def is_self_contained(node: ast.expr, survey: Survey) -> bool:
     anyway.
     """
     bound = {one.arg for lambda_ in ast.walk(node) if isinstance(lambda_, ast.Lambda) for one in lambda_.args.args}
-    known = survey.names | IMPORTS.keys() | BUILTIN_NAMES | bound
+    known = survey.names | survey.borrowed | IMPORTS.keys() | BUILTIN_NAMES | bound
     unfit = ast.Starred | ast.Await | ast.Yield | ast.NamedExpr | ast.JoinedStr | ast.comprehension
     for one in ast.walk(node):
         if isinstance(one, unfit) or (isinstance(one, ast.Name) and one.id not in known):
@@ -303,7 +355,11 @@ class _Plain(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         inner = node.value
         outside = isinstance(inner, ast.Name | ast.Attribute) and last_name(inner) not in self.survey.names
-        if outside and node.attr in self.survey.names and not (isinstance(inner, ast.Name) and inner.id in self.known):
+        if (
+            outside
+            and node.attr in self.survey.names | self.survey.borrowed
+            and not (isinstance(inner, ast.Name) and inner.id in self.known)
+        ):
             return ast.Name(node.attr, ast.Load())
         return self.generic_visit(node)  # pyright: ignore[reportReturnType]
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rolecall_server.craft.characterization.inputs.survey import Survey, last_name
+from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES, Survey, last_name
 from rolecall_server.python_trees import parse_expression
 
 _MAX_DEPTH = 3
@@ -71,6 +71,14 @@ _SIMPLE: Mapping[str, tuple[str, ...]] = {
     "BytesIO": ("io.BytesIO(b'a b\\nc\\n')",),
     "BinaryIO": ("io.BytesIO(b'a b\\nc\\n')",),
     "IO": ("io.StringIO('a b\\nc\\n')",),
+    "Element": (
+        "fromstring('<div/>')",
+        "fromstring('<div><p>a</p></div>')",
+        "fromstring('<div><p>a</p><p class=\"b\">c<em>d</em>e</p>f</div>')",
+        "fromstring('<ul><li>a</li><li><p>b</p></li></ul>')",
+        "fromstring('<p>a b</p>')",
+    ),
+    "Match": ("re.search('a', 'abc')", "re.search('(b)(x)?', 'abc')", "re.match('', '')"),
     "slice": ("slice(None)", "slice(1, 2)", "slice(0, 3)", "slice(1, None)", "slice(None, 2)", "slice(5, 6)"),
     "Exception": ("ValueError('a')",),
     "BaseException": ("ValueError('a')",),
@@ -90,6 +98,8 @@ IMPORTS: Mapping[str, tuple[str, str]] = {
     "itertools": ("itertools", ""),
     "math": ("math", ""),
     "asyncio": ("asyncio", ""),
+    "fromstring": ("xml.etree.ElementTree", "fromstring"),
+    "tostring": ("xml.etree.ElementTree", "tostring"),
 }
 """The names that expressions may use beside the module's own."""
 
@@ -115,6 +125,10 @@ class ValueSources:
     """Expressions that build an object of each class of the module."""
     members: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """The members of each enumeration of the module."""
+    classes: Mapping[str, ast.ClassDef] = field(default_factory=dict[str, ast.ClassDef])
+    """The classes of other modules of the repository."""
+    attributes: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """The names that objects of each class have that can be built."""
 
 
 def expressions(annotation: ast.expr, sources: ValueSources, depth: int = 0) -> list[str]:
@@ -157,7 +171,7 @@ def _of_text(text: str, sources: ValueSources, depth: int) -> Iterable[str]:
 
 
 def _named(name: str, sources: ValueSources, depth: int) -> Iterable[str]:  # noqa: PLR0911 - one case for each kind
-    if instances := instances_of(name, sources):
+    if name not in BUILTIN_NAMES and (instances := instances_of(name, sources)):
         return instances
     if sources.members.get(name):
         return sources.members[name]
@@ -182,11 +196,15 @@ def _named(name: str, sources: ValueSources, depth: int) -> Iterable[str]:  # no
 
 
 def instances_of(name: str, sources: ValueSources) -> list[str]:
-    """Expressions that build objects of the module's class *name* or of a class derived from it."""
-    found = list(sources.instances.get(name, ()))
-    for other, node in sources.survey.classes.items():
-        if other != name and any(last_name(base) == name for base in node.bases):
-            found += instances_of(other, sources)
+    """Expressions that build objects of the class *name* or of a class derived from it."""
+    found: list[str] = []
+    waiting, known = [name], {name}
+    for kind in waiting:
+        found += sources.instances.get(kind, ())
+        for other, node in [*sources.survey.classes.items(), *sources.classes.items()]:
+            if other not in known and any(last_name(base) == kind for base in node.bases):
+                waiting.append(other)
+                known.add(other)
     return list(dict.fromkeys(found))
 
 

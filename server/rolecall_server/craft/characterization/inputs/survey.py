@@ -137,6 +137,8 @@ class Survey:
     """The names among them that come from elsewhere, and the dotted name of each there."""
     examples: tuple[ast.Module, ...]
     """The examples of each docstring."""
+    borrowed: frozenset[str] = frozenset()
+    """The names of other modules of the repository that arguments may use."""
 
 
 def survey(text: str) -> Survey:
@@ -256,10 +258,13 @@ def constructor_parameters(
 ) -> tuple[CallableParameter, ...] | None:
     """Return the parameters with which the class is built; None where its text does not say."""
     methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
+    bases = [last_name(base) for base in node.bases]
     for name in ("__init__", "__new__"):
         if name in methods:
-            return _parameters(methods[name], bound=True)
-    bases = [last_name(base) for base in node.bases]
+            own = _parameters(methods[name], bound=True)
+            above = next((classes[base] for base in bases if base in classes and classes[base] is not node), None)
+            passed_on = above is not None and bool(own) and all(one.many for one in own)
+            return (constructor_parameters(above, classes) if passed_on and above is not None else None) or own
     inherited: list[CallableParameter] = []
     for base in bases:
         if base in classes and classes[base] is not node:
@@ -314,6 +319,11 @@ def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef, *, bound: bool) ->
     if given.kwarg is not None:
         found.append(CallableParameter(given.kwarg.arg, given.kwarg.annotation, many="**"))
     return tuple(found)
+
+
+def bound_names(known: Survey) -> frozenset[str]:
+    """Return the names that a module binds itself, without those that it imports."""
+    return known.names - known.imported.keys()
 
 
 def _aliases(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, ast.expr]]:

@@ -14,6 +14,7 @@ from rolecall_server.python_trees import parse_expression
 
 _LETTERS = "aAbz09_- .,éß"
 _MAX_CHARACTERS = 80
+_STRICT = ("fromstring", "UUID")
 
 
 def vary(call: CandidateCall, others: Sequence[CandidateCall], strings: Sequence[str], random: Random) -> CandidateCall:
@@ -37,8 +38,9 @@ def vary(call: CandidateCall, others: Sequence[CandidateCall], strings: Sequence
 def vary_expression(source: str, strings: Sequence[str], random: Random) -> str:
     """Return *source* with one literal in it changed; as it is where it has none."""
     tree = parse_expression(source)
-    signed = {id(node.operand) for node in ast.walk(tree) if _is_negative(node)}
-    places = [node for node in ast.walk(tree) if _is_variable(node) and id(node) not in signed]
+    fixed = {id(node.operand) for node in ast.walk(tree) if _is_negative(node)}
+    fixed |= {id(part) for node in ast.walk(tree) if _is_strict(node) for part in node.args}
+    places = [node for node in ast.walk(tree) if _is_variable(node) and id(node) not in fixed]
     if not places:
         return source
     chosen = random.choice(places)
@@ -58,6 +60,11 @@ class _Exchange(ast.NodeTransformer):
 def _is_negative(node: ast.AST) -> TypeGuard[ast.UnaryOp]:
     """Return whether a node is a number with its sign."""
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and isinstance(node.operand, ast.Constant)
+
+
+def _is_strict(node: ast.AST) -> TypeGuard[ast.Call]:
+    """Return whether a node is a call that refuses nearly every other text."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _STRICT
 
 
 def _is_variable(node: ast.AST) -> bool:

@@ -30,13 +30,13 @@ def write_test_file(
         SyntaxError: *base* is no Python.
     """
     taken = names_of_tests(base) if base is not None else set[str]()
-    groups = group(found.cases, found.survey.names, taken)
+    groups = group(found.cases, found.survey.names | found.borrowed.keys(), taken)
     groups = [one for one in groups if f"test_{one.name}" not in without]
     if not groups:
         return None
     if shuffled:
         Random(shuffled).shuffle(groups)
-    imports = {name: source for seen in found.cases.values() for name, source in seen.imports}
+    imports = dict(found.borrowed) | {name: source for seen in found.cases.values() for name, source in seen.imports}
     rendered = render(groups, module, found.survey.names, imports, style, class_name=_class_name(module, taken))
     return new_file(rendered, module, style) if base is None else extended(base, rendered, module, style)
 

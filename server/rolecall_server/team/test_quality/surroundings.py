@@ -1,0 +1,49 @@
+"""The modules around a module: those it imports, those that import it, and those these import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rolecall_analysis import import_graph, is_test_path, module_names
+from rolecall_server.craft.characterization import Neighbour
+from rolecall_server.python_trees import parse_python
+from rolecall_server.team.request import Desk
+from rolecall_server.workspace import read_text_or_none
+
+_MAX_NEIGHBOURS = 24
+_MAX_CHARACTERS = 400_000
+
+
+def neighbours_of(desk: Desk, path: str) -> list[Neighbour]:
+    """Return the modules around the file *path*, the nearest first: at most 24 that are no tests."""
+    modules = desk.snapshot.modules
+    paths = {names[0]: each for each in modules.files.values() if (names := module_names(modules, each))}
+    module = next(iter(module_names(modules, path)), "")
+    found: list[Neighbour] = []
+    left = _MAX_CHARACTERS
+    for name in _in_order(import_graph(desk.snapshot), module):
+        text = "" if is_test_path(paths[name]) else read_text_or_none(desk.workspace, paths[name]) or ""
+        if len(found) < _MAX_NEIGHBOURS and 0 < len(text) <= left:
+            left -= len(text)
+            found += _parsed(name, text)
+    return found
+
+
+def _in_order(graph: dict[str, set[str]], module: str) -> Iterable[str]:
+    """Return modules by their distance from *module*: the packages it is in and what it imports, then what imports it,
+    then what these import.
+    """
+    parts = module.split(".")
+    packages = [".".join(parts[:length]) for length in range(len(parts) - 1, 0, -1)]
+    imported = sorted(graph.get(module, ()))
+    importing = sorted(name for name, named in graph.items() if module in named)
+    farther = sorted({below for name in [*packages, *imported, *importing] for below in graph.get(name, ())})
+    order = dict.fromkeys([*imported, *packages, *importing, *farther])
+    return [name for name in order if name in graph and name != module]
+
+
+def _parsed(name: str, text: str) -> list[Neighbour]:
+    try:
+        return [Neighbour(name, parse_python(text))]
+    except (SyntaxError, ValueError):
+        return []
