@@ -46,7 +46,7 @@ def test_the_main_job_runs_through_without_a_terminal(library: Path, tmp_path: P
         check=False,
     )
     said = ended.stdout
-    assert ended.returncode == 0, said + ended.stderr
+    assert (ended.returncode, ended.stderr) == (0, ""), said
     assert "Model: none is configured, so a recorded conversation with one is replayed." in said
     tests, _, implementation = said.partition(" 2. Implement: ")
     assert re.search(

@@ -17,6 +17,8 @@ from lsprotocol import types
 from pygls.lsp.client import LanguageClient
 
 from rolecall_server import __version__
+from rolecall_server.lsp.runs.running import MESSAGE_NOTIFICATION, RUN_NOTIFICATION
+from rolecall_server.lsp.server import ACTIVITY_NOTIFICATION
 from rolecall_server.lsp.text.documents import OpenDocument, changed, file_path
 from rolecall_server.lsp.text.positions import Encoding
 from rolecall_server.lsp.untyped import fields_of
@@ -115,7 +117,9 @@ class HeadlessEditor:
             types.WINDOW_SHOW_DOCUMENT: lambda params: types.ShowDocumentResult(success=True),
             types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS: self._show_diagnostics,
             types.WORKSPACE_APPLY_EDIT: self._apply_edit,
-            "rolecall/run": self._follow_run,
+            RUN_NOTIFICATION: self._follow_run,
+            ACTIVITY_NOTIFICATION: lambda params: None,
+            MESSAGE_NOTIFICATION: lambda params: None,
         }
         for method, handler in handlers.items():
             self._client.feature(method)(partial(handler))  # pygls marks what it registers, a method cannot be marked
