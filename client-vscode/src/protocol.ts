@@ -1,7 +1,7 @@
 /** What Rolecall's server and this client say to each other beyond LSP; docs/protocol.md describes it. */
 
 import { NotificationType, RequestType } from "vscode-languageclient/node";
-import type { ClientCapabilities, Range } from "vscode-languageclient/node";
+import type { ClientCapabilities, Position, Range } from "vscode-languageclient/node";
 
 /** The commands that the server executes, each with what it needs from the editor when called without arguments. */
 export const SERVER_COMMANDS = {
@@ -409,6 +409,52 @@ export const ModelKeyRequest = new RequestType<{ readonly address: string; reado
 
 /** Client to server: try with a few short calls what the model can do. */
 export const ModelTestRequest = new RequestType<object, Pick<StatusResult, "model">, void>("rolecall/model/test");
+
+export type GraphKind = "calls" | "impact" | "modules";
+
+export interface GraphParams {
+  readonly uri: string;
+  readonly position?: Position;
+  /** A dotted name in the file; in place of a position. */
+  readonly symbol?: string;
+  readonly kind: GraphKind;
+  readonly steps: number;
+  readonly limit: number;
+  readonly possible: boolean;
+  readonly tests: boolean;
+}
+
+export interface GraphNode {
+  readonly name: string;
+  readonly kind: string;
+  /** The dotted name in its file; empty for a module. */
+  readonly symbol: string;
+  readonly path: string;
+  readonly uri: string;
+  readonly range: Range;
+  /** Steps from the centre: below zero what depends on it, above zero what it depends on. */
+  readonly distance: number;
+  readonly test: boolean;
+}
+
+export interface GraphResult {
+  /** A sentence where there is no graph to show. */
+  readonly problem: string;
+  readonly center: number | null;
+  readonly nodes: readonly GraphNode[];
+  /** By the numbers of the nodes: what calls, imports or uses, and what is called, imported or used. */
+  readonly edges: readonly { readonly from: number; readonly to: number; readonly certain: boolean; readonly rule: string }[];
+  readonly leftOut: {
+    readonly dependents?: number;
+    readonly dependencies?: number;
+    readonly possible?: number;
+    readonly tests?: number;
+  };
+  readonly isComplete: boolean;
+}
+
+/** Client to server: what lies around a symbol or a module. */
+export const GraphRequest = new RequestType<GraphParams, GraphResult, void>("rolecall/graph");
 
 export interface ConfirmParams {
   readonly question: string;

@@ -12,6 +12,7 @@ from lsprotocol import types
 from rolecall_server.errors import RolecallError, UserMustAct
 from rolecall_server.lsp.arguments import read_arguments
 from rolecall_server.lsp.client import Feature
+from rolecall_server.lsp.handlers.graph import GRAPH_REQUEST, graph
 from rolecall_server.lsp.handlers.hierarchies import (
     incoming_calls,
     outgoing_calls,
@@ -189,6 +190,7 @@ def register(server: RolecallServer) -> None:
     server.feature(CHOICES_REQUEST)(model_choices)
     server.feature(KEY_REQUEST)(model_key)
     server.feature(TEST_REQUEST)(model_test)
+    server.feature(GRAPH_REQUEST)(graph)
     server.feature(REVIEW_REQUEST)(review)
     server.feature(TEXT_REQUEST)(review_text)
     server.feature(SAVE_REQUEST)(review_save)
