@@ -7,7 +7,7 @@ calls do, also for other purposes.
 from rolecall_server.craft.characterization.behaviour import Cluster, cluster, disagreements
 from rolecall_server.craft.characterization.call_trials import Subject
 from rolecall_server.craft.characterization.execution import Stage
-from rolecall_server.craft.characterization.inputs.neighbours import Neighbour
+from rolecall_server.craft.characterization.inputs.neighbours import NearbyModule
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation
 from rolecall_server.craft.characterization.study import Study, study
 from rolecall_server.craft.characterization.text.house_style import HouseStyle, read_style
@@ -17,7 +17,7 @@ __all__ = [
     "CandidateCall",
     "Cluster",
     "HouseStyle",
-    "Neighbour",
+    "NearbyModule",
     "Observation",
     "Stage",
     "Study",

@@ -14,7 +14,7 @@ from rolecall_server.craft.characterization.behaviour import cluster
 from rolecall_server.craft.characterization.execution import Observed, RunConditions, Stage, observe
 from rolecall_server.craft.characterization.inputs.calls import MAX_CALLS, Example, calls_of
 from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources, interleaved
-from rolecall_server.craft.characterization.inputs.neighbours import Neighbour, Neighbourhood
+from rolecall_server.craft.characterization.inputs.neighbours import NearbyModule, Neighbourhood
 from rolecall_server.craft.characterization.inputs.patterns import matching
 from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import (
@@ -53,7 +53,7 @@ class Subject:
     """Lines that tests reach already."""
     related: Sequence[ast.Module] = ()
     """Files that use the module, the tests among them."""
-    neighbours: Sequence[Neighbour] = ()
+    neighbours: Sequence[NearbyModule] = ()
     """Modules around it, from whose objects its arguments may be built; the nearest first."""
     budget_s: float = 20.0
 

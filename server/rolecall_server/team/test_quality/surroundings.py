@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from rolecall_analysis import import_graph, is_test_path, module_names
-from rolecall_server.craft.characterization import Neighbour
+from rolecall_server.craft.characterization import NearbyModule
 from rolecall_server.python_trees import parse_python
 from rolecall_server.team.request import Desk
 from rolecall_server.workspace import read_text_or_none
@@ -14,12 +14,12 @@ _MAX_NEIGHBOURS = 24
 _MAX_CHARACTERS = 400_000
 
 
-def neighbours_of(desk: Desk, path: str) -> list[Neighbour]:
+def neighbours_of(desk: Desk, path: str) -> list[NearbyModule]:
     """Return the modules around the file *path*, the nearest first: at most 24 that are no tests."""
     modules = desk.snapshot.modules
     paths = {names[0]: each for each in modules.files.values() if (names := module_names(modules, each))}
     module = next(iter(module_names(modules, path)), "")
-    found: list[Neighbour] = []
+    found: list[NearbyModule] = []
     left = _MAX_CHARACTERS
     for name in _in_order(import_graph(desk.snapshot), module):
         text = "" if is_test_path(paths[name]) else read_text_or_none(desk.workspace, paths[name]) or ""
@@ -42,8 +42,8 @@ def _in_order(graph: dict[str, set[str]], module: str) -> Iterable[str]:
     return [name for name in order if name in graph and name != module]
 
 
-def _parsed(name: str, text: str) -> list[Neighbour]:
+def _parsed(name: str, text: str) -> list[NearbyModule]:
     try:
-        return [Neighbour(name, parse_python(text))]
+        return [NearbyModule(name, parse_python(text))]
     except (SyntaxError, ValueError):
         return []

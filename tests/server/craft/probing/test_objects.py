@@ -14,7 +14,7 @@ import pytest
 from rolecall_server.craft.characterization import (
     CandidateCall,
     HouseStyle,
-    Neighbour,
+    NearbyModule,
     Stage,
     Study,
     Subject,
@@ -72,7 +72,7 @@ THING = textwrap.dedent(
 
 
 async def studied(stage_of: StageOf, thing: str = THING, **around: str) -> Study:
-    neighbours = [Neighbour(name, ast.parse(text)) for name, text in around.items()]
+    neighbours = [NearbyModule(name, ast.parse(text)) for name, text in around.items()]
     subject = Subject(thing, neighbours=neighbours, budget_s=10.0)
     found = await study(await stage_of(thing, **around), subject, lambda *_: None)
     assert isinstance(found, Study), found
@@ -164,8 +164,10 @@ def test_a_class_is_likely_by_the_name_of_a_parameter_or_by_what_is_used_of_it(
 
 def test_of_two_modules_with_one_name_the_nearer_one_offers_it_and_the_module_itself_comes_first() -> None:
     own = survey("import json\n\n\ndef mine():\n    return 1\n")
-    near = Neighbour("near", ast.parse("def mine(): pass\n\n\ndef both(): pass\n\n\ndef _private(): pass\n"))
-    far = Neighbour("far", ast.parse("from near import both\n\n\nclass both: pass\n\n\ndef far_one(x, *, y=1): pass\n"))
+    near = NearbyModule("near", ast.parse("def mine(): pass\n\n\ndef both(): pass\n\n\ndef _private(): pass\n"))
+    far = NearbyModule(
+        "far", ast.parse("from near import both\n\n\nclass both: pass\n\n\ndef far_one(x, *, y=1): pass\n")
+    )
     around = neighbourhood(own, [near, far])
     assert around.sources == {"both": "near", "far_one": "far"}
     assert [one.qualified_name for one in around.builders] == ["both", "far_one"]

@@ -22,7 +22,7 @@ _NO_FACTORIES = ("main", "run", "serve", "exit")
 
 
 @dataclass(frozen=True)
-class Neighbour:
+class NearbyModule:
     """A module of the repository that the module under test imports, or that imports it."""
 
     module: str
@@ -44,7 +44,7 @@ class Neighbourhood:
     trees: tuple[ast.Module, ...] = ()
 
 
-def neighbourhood(own: Survey, neighbours: Sequence[Neighbour]) -> Neighbourhood:
+def neighbourhood(own: Survey, neighbours: Sequence[NearbyModule]) -> Neighbourhood:
     """Return what *neighbours*, the nearest first, offer to tests of the module *own*.
 
     A name that the module has itself, or that two neighbours have, means the nearest one.
