@@ -352,6 +352,30 @@ export const TestsRunRequest = new RequestType<
   void
 >("rolecall/tests/run");
 
+export interface ProposeParams {
+  /** Who made the edit, as the developer shall read it. */
+  readonly origin: string;
+  readonly title: string;
+  readonly rationale?: string;
+  readonly root?: string;
+  /** Whole texts; null for a file that goes. */
+  readonly files?: readonly { readonly path: string; readonly text: string | null }[];
+  /** In place of them. */
+  readonly diff?: string;
+}
+
+export interface ProposeResult {
+  /** Empty where it became none. */
+  readonly proposalId: string;
+  readonly problem: string;
+  readonly title?: string;
+  readonly hunks: readonly { readonly hunkId: string; readonly path: string; readonly symbol: string }[];
+  readonly evidence: readonly string[];
+}
+
+/** Client to server: an edit that somebody else made becomes a proposal under review. */
+export const ProposeRequest = new RequestType<ProposeParams, ProposeResult, void>("rolecall/propose");
+
 export interface QuestionParams {
   readonly question: string;
   readonly answers: readonly string[];

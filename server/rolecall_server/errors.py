@@ -17,6 +17,7 @@
     │   ├── DocumentUnusable      a document of the team that nobody can build on, and why
     │   ├── RunPaused             a run that waits, and for what
     │   ├── BriefMissing          a role was asked to work without being told on what
+    │   ├── PatchRefused          an edit from elsewhere that cannot be read, or does not fit the files
     │   ├── EditRefused           the editor did not make an edit it was asked to make
     │   ├── CodeNotRun            what was asked for needs the repository's code to run, and it cannot
     │   ├── NothingToTest         no call of the code was found that a test could hold it to
@@ -137,6 +138,10 @@ class RunPaused(UserMustAct):
     def of(cls, run_id: str) -> RunPaused:
         """Return the error for a run that the developer paused."""
         return cls(f"{run_id} is paused.", f"`rolecall resume {run_id}` goes on.")
+
+
+class PatchRefused(UserMustAct):
+    """An edit from elsewhere cannot be read, or does not fit the files."""
 
 
 class EditRefused(UserMustAct):

@@ -28,6 +28,7 @@ from rolecall_server.lsp.handlers.review.code_action import code_action
 from rolecall_server.lsp.handlers.review.code_action_resolve import code_action_resolve
 from rolecall_server.lsp.handlers.review.code_lens import code_lens
 from rolecall_server.lsp.handlers.review.hover import hover
+from rolecall_server.lsp.handlers.review.propose import PROPOSE_REQUEST, propose
 from rolecall_server.lsp.handlers.review.review import REVIEW_REQUEST, review
 from rolecall_server.lsp.handlers.review.review_save import SAVE_REQUEST, review_save
 from rolecall_server.lsp.handlers.review.review_text import TEXT_REQUEST, review_text
@@ -194,6 +195,7 @@ def register(server: RolecallServer) -> None:
     server.feature(REVIEW_REQUEST)(review)
     server.feature(TEXT_REQUEST)(review_text)
     server.feature(SAVE_REQUEST)(review_save)
+    server.feature(PROPOSE_REQUEST)(propose)
     server.feature(TESTS_REQUEST)(tests)
     server.feature(RUN_TESTS_REQUEST)(tests_run)
     for name, function in COMMANDS.items():
