@@ -9,6 +9,7 @@ import { createServer } from "./server.ts";
 import type { Server } from "./server.ts";
 import { createSetup } from "./setup/index.ts";
 import { createStatus } from "./status.ts";
+import { createTesting } from "./testing/index.ts";
 
 let server: Server | undefined;
 
@@ -25,6 +26,7 @@ export function activate(context: ExtensionContext): void {
     ...registerCommands(created, log, setup.mayBegin, review.pointed),
     ...setup.disposables,
     ...review.disposables,
+    ...createTesting(context, created, review.desk, log),
     workspace.onDidGrantWorkspaceTrust(() => created.restart()),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("rolecall.server")) {

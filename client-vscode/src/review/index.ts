@@ -21,6 +21,7 @@ import { createTree } from "./tree.ts";
 import { count, openHunks } from "./words.ts";
 
 export interface Review {
+  readonly desk: Desk;
   readonly disposables: Disposable[];
   /** What an editor that shows a side of a proposal's file points at, as the server's commands name it. */
   readonly pointed: Pointer;
@@ -43,7 +44,7 @@ export function createReview(context: ExtensionContext, server: Server, log: Log
     ...finish(desk),
     server.onDidStart((client) => client.onRequest(ConfirmRequest, confirm)),
   ];
-  return { disposables, pointed: (editor) => pointedIn(desk, editor) };
+  return { desk, disposables, pointed: (editor) => pointedIn(desk, editor) };
 }
 
 async function pointedIn(desk: Desk, editor: TextEditor | undefined): Promise<object | undefined> {
