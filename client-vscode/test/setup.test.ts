@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 
 import { partNewFiles } from "../src/setup/newFiles.ts";
-import { asMarkdown } from "../src/setup/plainText.ts";
+import { asMarkdown, asNotice } from "../src/setup/plainText.ts";
 import { say } from "../src/setup/words.ts";
 import type { Facts } from "../src/setup/words.ts";
 
@@ -40,6 +40,12 @@ describe("plain text in a hover", () => {
 
   it("shows what a model wrote as it is, markup and commands too", () => {
     assert.equal(asMarkdown("[x](command:y) <b>"), "\\[x\\]\\(command:y\\) \\<b\\>");
+  });
+});
+
+describe("a notification", () => {
+  it("has no links in what others wrote, and loses nothing of it", () => {
+    assert.equal(asNotice("[x](command:y) and [list](a)[0]"), "[x] (command:y) and [list] (a)[0]");
   });
 });
 

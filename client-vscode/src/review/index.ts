@@ -1,6 +1,6 @@
 /** The review: what roles propose, read as diffs, decided hunk by hunk, edited before it is accepted. */
 
-import { commands, window, workspace } from "vscode";
+import { commands, window } from "vscode";
 import type { Disposable, ExtensionContext, LogOutputChannel, TextEditor } from "vscode";
 
 import type { Pointer } from "../commands.ts";
@@ -8,17 +8,17 @@ import { ConfirmRequest } from "../protocol.ts";
 import type { ReviewProposal } from "../protocol.ts";
 import type { Server } from "../server.ts";
 import { offerToSave, registerActions } from "./actions.ts";
+import { followRuns } from "./arriving.ts";
 import { confirm } from "./confirming.ts";
 import { createDesk } from "./desk.ts";
 import type { Desk } from "./desk.ts";
 import { addressOf, registerSides } from "./files.ts";
 import { registerLenses } from "./lenses.ts";
 import { registerMarks } from "./marks.ts";
-import { isTabOf, openProposal, tabOf } from "./opening.ts";
+import { isTabOf, tabOf } from "./opening.ts";
 import { hereIn } from "./places.ts";
 import { createThreads } from "./threads.ts";
 import { createTree } from "./tree.ts";
-import { count, openHunks } from "./words.ts";
 
 export interface Review {
   readonly desk: Desk;
@@ -61,45 +61,6 @@ function followTabs(desk: Desk): Disposable[] {
     void commands.executeCommand("setContext", "rolecall.review.waits", desk.now().proposals.length > 0);
   };
   return [window.tabGroups.onDidChangeTabs(look), window.tabGroups.onDidChangeTabGroups(look), desk.onDidChange(look)];
-}
-
-/** Opens what a run proposes, unless the developer has typed since it began: then there is a button. */
-function followRuns(server: Server, desk: Desk): Disposable[] {
-  let hasTyped = false;
-  const typing = workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-    const isActive = document === window.activeTextEditor?.document;
-    hasTyped ||= isActive && contentChanges.length > 0 && document.uri.scheme !== "output";
-  });
-  const running = server.onRun(async ({ state, proposalId }) => {
-    if (state === "started") {
-      hasTyped = false;
-    }
-    const proposal = proposalId === undefined ? undefined : await soon(desk, proposalId);
-    if (proposal === undefined) {
-      return;
-    }
-    const waiting = count(openHunks(proposal.files).length, "hunk");
-    const said = `${proposal.title}: ${waiting} in ${count(proposal.files.length, "file")}. ${proposal.evidence.text}`;
-    if (!hasTyped) {
-      await openProposal(proposal);
-    } else if ((await window.showInformationMessage(said, "Review")) === "Review") {
-      await openProposal(desk.find(proposal.proposalId) ?? proposal);
-    }
-  });
-  return [typing, running];
-}
-
-/** The proposal once it is known here: the word of it may come before it does. */
-async function soon(desk: Desk, proposalId: string): Promise<ReviewProposal | undefined> {
-  if (desk.find(proposalId) === undefined) {
-    await new Promise<void>((resolve) => {
-      const listening = desk.onDidChange(() => {
-        listening.dispose();
-        resolve();
-      });
-    });
-  }
-  return desk.find(proposalId);
 }
 
 /** Once all of a proposal is decided: closes its diffs, and offers to save what was accepted. */

@@ -1,7 +1,7 @@
 /** Opens proposals, files and hunks as diffs: what stands now beside what would stand. */
 
 import { commands, Range, Uri, window } from "vscode";
-import type { Tab } from "vscode";
+import type { Tab, TextDocumentShowOptions } from "vscode";
 
 import type { ReviewFile, ReviewHunk, ReviewProposal } from "../protocol.ts";
 import type { Desk } from "./desk.ts";
@@ -43,12 +43,25 @@ export async function openProposal(proposal: ReviewProposal): Promise<void> {
   await commands.executeCommand("vscode.changes", titleOf(proposal), sides);
 }
 
+/** Draws the first file that waits of *proposal* and leaves the focus where it is, which a diff of several files cannot. */
+export async function drawFirst(proposal: ReviewProposal): Promise<void> {
+  const first = proposal.files.find((file) => openHunks([file]).length > 0);
+  if (first !== undefined) {
+    await openFile(proposal, first, undefined, { preview: false, preserveFocus: true });
+  }
+}
+
 /** Opens one file as a diff, at the line *at* of the right side. */
-export async function openFile(proposal: ReviewProposal, file: ReviewFile, at?: number): Promise<void> {
+export async function openFile(
+  proposal: ReviewProposal,
+  file: ReviewFile,
+  at?: number,
+  how: TextDocumentShowOptions = { preview: true },
+): Promise<void> {
   const sides = [sideOf(BEFORE, proposal.proposalId, file), sideOf(AFTER, proposal.proposalId, file)];
   const title = `${pathAfter(file).split("/").at(-1)} (${proposal.proposalId})`;
   const place = at === undefined ? {} : { selection: new Range(at, 0, at, 0) };
-  await commands.executeCommand("vscode.diff", ...sides, title, { preview: true, ...place });
+  await commands.executeCommand("vscode.diff", ...sides, title, { ...how, ...place });
 }
 
 /** Opens a hunk in the diff of its file. */

@@ -3,6 +3,7 @@
 import { commands, window, workspace } from "vscode";
 import type { QuickPickItem } from "vscode";
 
+import { asNotice } from "./plainText.ts";
 import type { State } from "./state.ts";
 
 interface Offer extends QuickPickItem {
@@ -77,7 +78,7 @@ async function askForTrust(): Promise<void> {
 /** Offers once to go on with a run that was stopped before its end. */
 export async function offerToResume(runId: string, state: string, brief: string): Promise<void> {
   const what = state === "paused" ? "is paused" : "was interrupted";
-  const chosen = await window.showInformationMessage(`Rolecall: ${runId} ${what}: ${brief}`, "Resume");
+  const chosen = await window.showInformationMessage(asNotice(`Rolecall: ${runId} ${what}: ${brief}`), "Resume");
   if (chosen === "Resume") {
     await commands.executeCommand("rolecall.run.resume", { runId });
   }

@@ -14,3 +14,8 @@ function line(text: string): string {
     .map((part, index) => (index % 2 === 1 ? `<${part}>` : part.replace(SPECIAL, "\\$&").replace(/ {2}/g, "&nbsp; ")))
     .join("");
 }
+
+/** *text* for a notification, which would make links, of commands too, of what others wrote. */
+export function asNotice(text: string): string {
+  return text.replace(/\](?=\()/g, "] ");
+}

@@ -1,14 +1,17 @@
 /** Questions of the team: each stays until it is answered, with one of its answers or in the developer's own words. */
 
-import { commands, EventEmitter, window } from "vscode";
+import { commands, EventEmitter, ProgressLocation, window } from "vscode";
 import type { Disposable, Event, QuickPickItem } from "vscode";
 
 import { QuestionRequest } from "../protocol.ts";
 import type { QuestionParams } from "../protocol.ts";
 import type { Server } from "../server.ts";
+import { asNotice } from "./plainText.ts";
 
 interface Pending {
   readonly asked: QuestionParams;
+  /** It was answered, or nobody waits for the answer any more. */
+  readonly gone: Promise<void>;
   answer(text: string | null): void;
 }
 
@@ -28,25 +31,29 @@ export function createQuestions(server: Server): Questions {
   }
 
   const started = server.onDidStart((client) => {
+    pending.forEach((question) => question.answer(null));
     become([]);
     client.onRequest(QuestionRequest, (asked, token) =>
       new Promise<{ answer: string | null }>((resolve) => {
+        let forget = (): void => undefined;
         const question: Pending = {
           asked,
+          gone: new Promise((done) => (forget = done)),
           answer(text) {
             become(pending.filter((each) => each !== question));
+            forget();
             resolve({ answer: text });
           },
         };
         token.onCancellationRequested(() => question.answer(null));
         become([...pending, question]);
-        void announce(asked);
+        announce(question);
       }),
     );
   });
   const command = commands.registerCommand("rolecall.question.answer", async () => {
     const [first] = pending;
-    const answer = first === undefined ? undefined : await pick(first.asked);
+    const answer = first === undefined ? undefined : await pick(first);
     if (first !== undefined && answer !== undefined && pending.includes(first)) {
       first.answer(answer);
     }
@@ -64,15 +71,14 @@ export function createQuestions(server: Server): Questions {
   };
 }
 
-/** A notice that takes no focus: somebody may be typing. */
-async function announce({ question }: QuestionParams): Promise<void> {
-  if ((await window.showInformationMessage(`Rolecall asks: ${question}`, "Answer")) !== undefined) {
-    await commands.executeCommand("rolecall.question.answer");
-  }
+/** A notice that takes no focus, since somebody may be typing, and that stays while the question does. */
+function announce({ asked, gone }: Pending): void {
+  const title = `Rolecall asks: ${asNotice(asked.question)} [Answer](command:rolecall.question.answer)`;
+  void window.withProgress({ location: ProgressLocation.Notification, title }, () => gone);
 }
 
 /** What the developer chose or typed; undefined where the question was put aside. */
-function pick({ question, answers, recommended }: QuestionParams): Promise<string | undefined> {
+function pick({ asked: { question, answers, recommended }, gone }: Pending): Promise<string | undefined> {
   const box = window.createQuickPick();
   const offered: QuickPickItem[] = answers.map((label) =>
     label === recommended ? { label, description: "recommended" } : { label },
@@ -81,6 +87,7 @@ function pick({ question, answers, recommended }: QuestionParams): Promise<strin
   box.placeholder = "Choose an answer, or type your own";
   box.ignoreFocusOut = true;
   box.items = offered;
+  void gone.then(() => box.hide());
   return new Promise((resolve) => {
     box.onDidChangeValue((typed) => {
       const own = { label: typed, description: "in your own words", alwaysShow: true };

@@ -63,6 +63,7 @@ await play(async () => {
     await says("a question waits", untilProposed);
   });
   await step("question", async () => {
+    await toast.filter({ hasText: "Rolecall asks" }).getByText("Answer", { exact: true }).waitFor();
     await status.click();
     await box.filter({ hasText: scenario.question }).waitFor();
     await rows.filter({ hasText: "recommended" }).waitFor();
@@ -78,9 +79,11 @@ await play(async () => {
     await input.pressSequentially(scenario.answer);
     await rows.filter({ hasText: "in your own words" }).click();
     await box.waitFor({ state: "hidden" });
+    await toast.filter({ hasText: "Rolecall asks" }).waitFor({ state: "detached" });
   });
   await step("hunks-wait", () => says("wait", untilProposed));
   await step("accepted", async () => {
+    await toast.getByRole("button", { name: "Review" }).first().click();
     await page.locator('.editor-actions a[aria-label^="Accept Proposal"]').click();
     await says("ready", untilProposed);
   });

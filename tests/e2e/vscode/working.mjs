@@ -1,0 +1,68 @@
+// Plays a developer who goes on working while a run does: `node working.mjs SCENARIO`, a JSON object.
+
+import { writeFileSync } from "node:fs";
+
+import { editor, openFromExplorer, page, play, runCommand, scenario, step, untilProposed } from "./workbench.mjs";
+
+const toast = page.locator(".notification-toast");
+const status = page.locator('.statusbar-item[id$="rolecall.status"]');
+const input = page.locator(".quick-input-widget input.input");
+const rows = page.locator(".quick-input-widget .monaco-list-row");
+const tab = (title) => page.locator(".tab", { hasText: title }).first();
+
+/** Lets the model answer. */
+const answerNow = (name) => writeFileSync(`${scenario.signs}/${name}`, "");
+
+async function isFocused(locator) {
+  return locator.evaluate((element) => element.contains(document.activeElement));
+}
+
+await play(async () => {
+  await step("file", () => openFromExplorer(...scenario.open));
+  await step("a-killed-run-is-found", () => toast.filter({ hasText: `r1 was interrupted: ${scenario.brief}` }).waitFor());
+  await step("resumed", async () => {
+    await toast.getByRole("button", { name: "Resume" }).click();
+    await status.filter({ hasText: "Engineer" }).waitFor();
+  });
+  let kept = false;
+  await step("the-palette-stays-open", async () => {
+    await page.keyboard.press("F1");
+    await input.fill(">Format Do");
+    answerNow("first");
+    await tab("price.py (p1)").waitFor(untilProposed);
+    await page.locator(".editor.modified .view-line").first().waitFor();
+    await page.keyboard.type("cument");
+    kept = (await isFocused(input)) && (await input.inputValue()) === ">Format Document";
+  });
+  await step("the-palette-closed", async () => {
+    await page.keyboard.press("Escape");
+    await input.waitFor({ state: "hidden" });
+    await runCommand("View: Close All Editors");
+  });
+  await step("another-run", async () => {
+    await openFromExplorer(scenario.open.at(-1));
+    await page.keyboard.press("F1");
+    await input.fill(">Rolecall: Implement…");
+    await rows.filter({ hasText: "Implement…" }).first().click();
+    await page.locator(".quick-input-widget", { hasText: "What shall the Engineer implement?" }).waitFor();
+    await input.fill(scenario.other);
+    await page.keyboard.press("Enter");
+    await status.filter({ hasText: "Engineer" }).waitFor();
+  });
+  let typed = "";
+  await step("typing-goes-on", async () => {
+    await editor.first().click();
+    await page.keyboard.press("Control+Home");
+    await page.keyboard.type("# on");
+    answerNow("second");
+    await toast.filter({ hasText: "1 hunk in 1 file" }).waitFor(untilProposed);
+    await page.keyboard.type("e line");
+    await page.locator(".tab.active", { hasText: scenario.open.at(-1) }).filter({ hasNotText: "(p2)" }).waitFor();
+    typed = await page.locator(".editor-instance .view-line").first().innerText();
+  });
+  await step("reviewed-when-it-suits", async () => {
+    await toast.getByRole("button", { name: "Review" }).first().click();
+    await tab("price.py (p2)").waitFor();
+  });
+  return { kept, typed: typed.replaceAll("\u00a0", " ") };
+});
