@@ -48,6 +48,7 @@ from rolecall_server.lsp.handlers.team.model_choice import (
 )
 from rolecall_server.lsp.handlers.team.prepare_rename import prepare_rename
 from rolecall_server.lsp.handlers.team.rename import rename
+from rolecall_server.lsp.handlers.team.runs import RUNS_REQUEST, TREE_REQUEST, run_list, tree
 from rolecall_server.lsp.handlers.team.status import STATUS_REQUEST, status
 from rolecall_server.lsp.handlers.team.usage import rolecall_usage
 from rolecall_server.lsp.handlers.text import did_change, did_close, did_open, did_save
@@ -186,6 +187,8 @@ def register(server: RolecallServer) -> None:
     server.feature("rolecall/usage")(rolecall_usage)
     server.feature(DELTA_NOTIFICATION)(take_delta)
     server.feature(MESSAGES_REQUEST)(messages)
+    server.feature(RUNS_REQUEST)(run_list)
+    server.feature(TREE_REQUEST)(tree)
     server.feature(STATUS_REQUEST)(status)
     server.feature(ACTIVITY_REQUEST)(activity)
     server.feature(CHOICES_REQUEST)(model_choices)

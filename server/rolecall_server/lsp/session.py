@@ -7,11 +7,12 @@ import logging
 import os
 import threading
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
@@ -29,6 +30,9 @@ from rolecall_server.settings import Settings
 from rolecall_server.store import LandingRow, Store
 from rolecall_server.team.control import Control
 from rolecall_server.workspace import Workspace, find_root, read_text_or_none
+
+if TYPE_CHECKING:
+    from rolecall_server.team.plan.steps import Step
 
 logger = logging.getLogger(__name__)
 
@@ -199,6 +203,8 @@ class Session:
     """The files read and to read of first scans, by folder."""
     steps: dict[str, str] = field(default_factory=dict[str, str])
     """The latest words on each running run, by its id."""
+    under_way: dict[str, Sequence[Step]] = field(default_factory=dict[str, "Sequence[Step]"])
+    """The steps that running runs are taking, by the id of the run."""
     given: dict[str, str] = field(default_factory=dict[str, str])
     """The documents that the editor reads from us, by URI, as they were last given."""
     review_told: asyncio.TimerHandle | None = None

@@ -341,11 +341,13 @@ class Store:
         self.connection.close()
 
     def _runs(self, condition: str, value: object) -> tuple[RunRow, ...]:
-        columns = "id, role, path, brief, state, error, started_at, process_id, process_start"
+        columns = "id, role, path, brief, state, error, started_at, process_id, process_start, ended_at"
         rows = self.select(f"SELECT {columns} FROM run WHERE {condition} ORDER BY id", value)  # noqa: S608 - ours
         return tuple(
-            RunRow(f"r{row_id}", *values, process=None if number is None else ProcessId(number, start))
-            for row_id, *values, number, start in rows
+            RunRow(
+                f"r{row_id}", *values, process=None if number is None else ProcessId(number, start), ended_at_s=ended
+            )
+            for row_id, *values, number, start, ended in rows
         )
 
     def _bodies(self, statement: str, *values: object) -> tuple[str, ...]:

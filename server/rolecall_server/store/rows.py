@@ -22,6 +22,8 @@ class RunRow:
     """Seconds since the epoch."""
     process: ProcessId | None
     """The process that works on it; ``None`` where an earlier Rolecall began it."""
+    ended_at_s: float | None = None
+    """``None`` while it goes on, and where nobody saw it end."""
 
 
 @dataclass(frozen=True)

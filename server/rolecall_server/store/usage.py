@@ -127,5 +127,45 @@ def used_by(store: Store, run_id: str, step: str) -> tuple[int, int, int]:
     return n_calls, tokens, sent
 
 
+@dataclass(frozen=True)
+class CallInShort:
+    """One model call without its words."""
+
+    number: int
+    """From 1, within the run."""
+    purpose: str
+    """The step it was made for, and the attempt at it: ``KEY#0``; empty where it was made for none."""
+    role: str
+    model: str
+    """Who answered; empty where nobody did."""
+    at_s: float
+    error: str
+    state: str
+    """``working``, ``done`` or ``failed``."""
+    tokens: int
+    """As they were counted, or estimated of a reply that came; 0 where none did."""
+    set_aside: int
+    """The tokens set aside for a reply that has not come."""
+    nanos: int
+    """Money, in billionths, for those tokens."""
+
+
+def calls_in_short(store: Store, run_id: str) -> tuple[CallInShort, ...]:
+    """Return the model calls of a run, in order."""
+    statement = (
+        "SELECT purpose, ledger.role, call.model, call.at, error, reply IS NOT NULL, tokens, nanos "
+        "FROM call JOIN ledger USING (id) WHERE call.run_id = ? ORDER BY id"
+    )
+    rows = store.select(statement, row_number(run_id, "r"))
+    return tuple(_in_short(number, row) for number, row in enumerate(rows, 1))
+
+
+def _in_short(number: int, row: tuple[str, str, str, float, str, int, int, int]) -> CallInShort:
+    purpose, role, model, at_s, error, came, tokens, nanos = row
+    state = "done" if came else "failed" if error else "working"
+    used, held, paid = (tokens, 0, nanos) if came else (0, tokens, 0)
+    return CallInShort(number, purpose, role, model, at_s, error, state, used, held, paid)
+
+
 _MIN_ESTIMATED = 200
 """In shorter prompts, what an endpoint puts around messages outweighs the text."""

@@ -5,6 +5,7 @@ programs.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -18,17 +19,20 @@ from rolecall_server.team.request import title_of
 from rolecall_server.workspace import sha256
 
 _FIRST_WORDS = 70
+_FENCES = re.compile(r"`+")
 
 
 @dataclass(frozen=True)
 class Turn:
-    """One message of a request, without its text."""
+    """One message of a request."""
 
     role: str
     tokens: int
     """Estimated."""
     sha256: str
     """Of the text as it was sent, secrets covered."""
+    text: str
+    """As it was sent, secrets covered."""
     begins: str
     """Its first words."""
     is_new: bool
@@ -126,7 +130,7 @@ def _turn(message: Mapping[str, Any], *, is_new: bool) -> Turn:
     text: str = message["text"]
     begins = " ".join(text[: 2 * _FIRST_WORDS].split())
     short = begins if len(begins) <= _FIRST_WORDS else begins[: _FIRST_WORDS - 1] + "…"
-    return Turn(message["role"], estimate_tokens(text), sha256(text), short, is_new)
+    return Turn(message["role"], estimate_tokens(text), sha256(text), text, short, is_new)
 
 
 def _rendered(call: SentCall) -> Iterator[str]:
@@ -139,7 +143,8 @@ def _rendered(call: SentCall) -> Iterator[str]:
     yield _about_secrets(call.covered)
     yield ""
     if call.begun_by == call.number:
-        yield from render_manifest(call.manifest) if call.manifest else ["Nothing of the repository was packed."]
+        unlisted = ["No list says which parts of the repository are in it; all of it is below."]
+        yield from render_manifest(call.manifest) if call.manifest else unlisted
     else:
         yield f"It goes on from call {call.begun_by}; {call.kept_share:.0%} of it was sent before. New since then:"
     yield ""
@@ -148,10 +153,23 @@ def _rendered(call: SentCall) -> Iterator[str]:
         if turn.is_new:
             begins = turn.begins.replace("|", "\\|").replace("`", "'")
             yield f"| {turn.role} | {turn.tokens:,} | {begins} | {turn.sha256[:12]} |"
+    for turn in call.turns:
+        if turn.is_new:
+            yield from _quoted(f"Sent as {turn.role}", turn.text)
+    if row.reply:
+        yield from _quoted("The reply", row.reply)
+
+
+def _quoted(title: str, text: str) -> Iterator[str]:
+    """Yield *text* under a heading, between fences that nothing in it can end."""
+    fence = "`" * max(3, *(len(run) + 1 for run in _FENCES.findall(text)), 3)
+    yield from ("", f"### {title}", "", f"{fence}text", text.rstrip("\n"), fence)
 
 
 def _used(row: CallRow) -> str:
     cost = f", for {show_money(row.nanos)}" if row.nanos else ""
+    if row.reply is None:
+        return f"No reply came; {row.tokens:,} tokens are set aside for it{cost}."
     if row.prompt_tokens is None or row.completion_tokens is None:
         return f"The endpoint did not count; {row.tokens:,} tokens are set down for it{cost}."
     return f"The endpoint counted {row.prompt_tokens:,} tokens and {row.completion_tokens:,} of its reply{cost}."
@@ -165,6 +183,9 @@ def _about_secrets(covered: Mapping[str, int]) -> str:
 
 
 def _sum(calls: Sequence[SentCall]) -> str:
-    tokens, nanos = sum(call.row.tokens for call in calls), sum(call.row.nanos for call in calls)
+    answered = [call.row for call in calls if call.row.reply is not None]
+    tokens, nanos = sum(row.tokens for row in answered), sum(row.nanos for row in answered)
     cost = f", for {show_money(nanos)}" if nanos else ""
-    return f"{len(calls)} call{'' if len(calls) == 1 else 's'}, {tokens:,} tokens{cost}."
+    n_open, held = len(calls) - len(answered), sum(call.row.tokens for call in calls if call.row.reply is None)
+    without = f" {n_open} without a reply, for which {held:,} more are set aside." if n_open else ""
+    return f"{len(calls)} call{'' if len(calls) == 1 else 's'}, {tokens:,} tokens{cost}.{without}"

@@ -232,7 +232,15 @@ def test_a_run_and_its_calls_are_kept_as_they_went(store: Store) -> None:
     ]
     known = store.run(run)
     assert known == RunRow(
-        run, "qa_engineer", "a.py", "be brief", "failed", "it broke off", known.started_at_s, this_process()
+        run,
+        "qa_engineer",
+        "a.py",
+        "be brief",
+        "failed",
+        "it broke off",
+        known.started_at_s,
+        this_process(),
+        known.ended_at_s,
     )
 
 

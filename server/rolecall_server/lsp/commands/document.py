@@ -18,12 +18,15 @@ from rolecall_server.team.documents.document_store import documents_in, document
 def show_document(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """Open a document of the team as Markdown, the newest where none is named; what is saved there is its next version.
 
-    It lies beside the store, with the others of its run, so that one leads to the next.
+    It lies beside the store, with the others of its run, so that one leads to the next. With *show* false it is written
+    and not opened.
     """
     document_id = read_text_argument(arguments, "documentId") or _newest(ls)
     run_id = run_of(ls.session.store, document_id)
     uri = write_pages(ls.session, run_id)[document_id].as_uri()
-    if ls.session.client.show_document:
+    if arguments.get("show") is False:
+        pass
+    elif ls.session.client.show_document:
         ls.window_show_document(types.ShowDocumentParams(uri, take_focus=True))
     else:
         ls.tell(f"the document is in {write_pages(ls.session, run_id)[document_id]}")

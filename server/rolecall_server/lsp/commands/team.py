@@ -83,6 +83,8 @@ def pause(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
     wanted = [run_id] if run_id else list(ls.session.controls)
     for each in wanted:
         pause_run(ls.session, each)
+    ls.tell(f"{', '.join(wanted)} will pause once what is being done is finished." if wanted else "Nothing is at work.")
+    ls.activity_changed()
     return {"runIds": wanted}
 
 

@@ -83,4 +83,5 @@ def cancel(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
     wanted = [run_id] if run_id else list(ls.session.runs)
     for each in wanted:
         cancel_run(ls.session, each)
+    ls.tell(f"{', '.join(wanted)} is cancelled; what was finished is kept." if wanted else "Nothing is at work.")
     return {"runIds": wanted}

@@ -30,6 +30,7 @@ from rolecall_server.team.engine.scheduler import Ended, carry_out_run
 from rolecall_server.team.messages.board import TEAM, load_pool
 from rolecall_server.team.messages.rendering import describe_message, describe_pool, messages_json
 from rolecall_server.team.plan.planning import Plan, begin_run, request_of
+from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Repository, RunRequest, title_of
 from rolecall_server.team.roles.declarations import Role, confirm_roles, known_roles, roles_to_confirm
 from rolecall_server.team.room import Developer
@@ -193,6 +194,8 @@ def _go_on(ls: RolecallServer, folder: Folder, run_id: str, model: Chosen | NoMo
     def forget(_: object) -> None:
         session.runs.pop(run_id, None)
         session.controls.pop(run_id, None)
+        session.under_way.pop(run_id, None)
+        ls.activity_changed()
 
     task.add_done_callback(forget)
     return run_id
@@ -212,7 +215,8 @@ async def _work(ls: RolecallServer, folder: Folder, run_id: str, model: Chosen |
         await progress.begin()
         progress.report("reading the repository", None)
         repository = await repository_of(ls, folder)
-        developer = Developer(progress.report, partial(_ask, ls), partial(_tell, ls, run_id), control)
+        note = partial(_note_steps, ls, run_id)
+        developer = Developer(progress.report, partial(_ask, ls), partial(_tell, ls, run_id), control, note)
         ended = await carry_out_run(run_id, repository, model, developer)
     except asyncio.CancelledError:
         store.end_run(run_id, "cancelled")  # it may not have come as far as `carry_out_run`, which says it too
@@ -288,6 +292,11 @@ async def _ask(ls: RolecallServer, questions: Sequence[Question]) -> Mapping[str
             break
         given[question.id] = said
     return given
+
+
+def _note_steps(ls: RolecallServer, run_id: str, steps: Sequence[Step]) -> None:
+    ls.session.under_way[run_id] = tuple(steps)
+    ls.activity_changed()
 
 
 def _tell(ls: RolecallServer, run_id: str, message: MessageRow) -> None:
