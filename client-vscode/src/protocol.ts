@@ -412,6 +412,78 @@ export const ActivityRequest = new RequestType<object, Activity, void>("rolecall
 /** Server to client: that is something else by now. */
 export const ActivityNotification = new NotificationType<object>("rolecall/activity/changed");
 
+/** A run as a list shows it; times in seconds since 1970. */
+export interface RunInShort {
+  readonly runId: string;
+  readonly role: string;
+  /** The role as one reads it. */
+  readonly title: string;
+  /** The brief in one line, else the file. */
+  readonly about: string;
+  readonly path: string;
+  readonly state: "running" | "pausing" | "paused" | "waiting" | "finished" | "failed" | "cancelled" | "interrupted";
+  readonly error: string;
+  readonly startedAt: number;
+  readonly endedAt: number | null;
+  /** Its latest words, while it is at work. */
+  readonly step: string;
+  readonly tokens: number;
+}
+
+export interface RunMessage {
+  readonly message: string;
+  readonly kind: string;
+  readonly subject: string;
+  readonly version: number;
+  /** Empty where it is no document. */
+  readonly documentId: string;
+  readonly sender: string;
+  readonly at: number;
+}
+
+export interface RunCall {
+  readonly call: number;
+  readonly role: string;
+  readonly model: string;
+  readonly state: "working" | "done" | "failed";
+  readonly error: string;
+  readonly startedAt: number;
+  readonly tokens: number;
+  readonly cost: number;
+}
+
+export interface RunStep {
+  readonly role: string;
+  readonly title: string;
+  /** Such as `S1/T2`; empty for the whole run. */
+  readonly subject: string;
+  readonly state: "working" | "done" | "failed" | "withdrawn" | "unfinished";
+  readonly error: string;
+  readonly startedAt: number | null;
+  readonly endedAt: number | null;
+  readonly read: readonly string[];
+  readonly messages: readonly RunMessage[];
+  readonly calls: readonly RunCall[];
+  readonly tokens: number;
+  readonly cost: number;
+}
+
+export interface RunTree extends RunInShort {
+  readonly cost: number;
+  /** Tokens set aside for replies that have not come. */
+  readonly setAside: number;
+  readonly proposals: readonly string[];
+  /** Those of nobody's step. */
+  readonly messages: readonly RunMessage[];
+  readonly steps: readonly RunStep[];
+}
+
+/** Client to server: the latest runs, the newest first. */
+export const RunListRequest = new RequestType<object, { readonly runs: readonly RunInShort[] }, void>("rolecall/run/list");
+
+/** Client to server: all that happened in a run. */
+export const RunTreeRequest = new RequestType<{ readonly runId: string }, RunTree, void>("rolecall/run/tree");
+
 export interface ModelServer {
   readonly name: string;
   readonly address: string;
