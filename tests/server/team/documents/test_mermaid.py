@@ -37,6 +37,33 @@ def test_what_is_written_follows_the_grammar_and_reads_back_as_the_same(diagram:
     assert type(diagram).model_validate(read_mermaid(written)) == diagram
 
 
+LONG = "# R1: " + "long " * 100 + "name"
+
+
+@pytest.mark.parametrize(
+    "diagram",
+    [
+        ClassDiagram.model_validate(
+            {
+                "classes": [{"name": LONG, "members": [f"{LONG}: int"]}, {"name": "B"}],
+                "relations": [{"source": LONG, "target": "B", "kind": RelationKind.INHERITS, "label": LONG}],
+            }
+        ),
+        CallFlow.model_validate({"steps": [{"caller": LONG, "callee": "B", "message": LONG}]}),
+        Quadrant.model_validate(
+            {
+                "title": LONG,
+                **dict.fromkeys(("x_low", "x_high", "y_low", "y_high"), LONG),
+                "points": [{"name": LONG, "x": 0, "y": 1}],
+            }
+        ),
+    ],
+    ids=lambda diagram: type(diagram).__name__,
+)
+def test_long_names_come_back(diagram: ClassDiagram | CallFlow | Quadrant):
+    assert type(diagram).model_validate(read_mermaid(write_mermaid(diagram))) == diagram
+
+
 @given(line)
 def test_a_text_comes_back_from_its_entity_codes(text: str):
     assert decode(encode(text)) == text

@@ -57,8 +57,9 @@ _RELATION = re.compile(
 _PARTICIPANT = re.compile(rf"(?:participant|actor)\s+({_ID})(?:\s+as\s+(.+))?")
 _MESSAGE = re.compile(rf"({_ID})\s*(-?->>|-?->)\s*({_ID})\s*:\s*(.+)")
 _TITLE = re.compile(r"title\s+(.+)")
-_AXIS = re.compile(r'([xy])-axis\s++"?([^"]{1,200}?)"?\s{0,20}-->\s*+"?([^"]{1,200}?)"?')
-_POINT = re.compile(r'"?([^"]{1,200}?)"?\s{0,20}:\s*+\[\s*+([\d.]++)\s*+,\s*+([\d.]++)\s*+\]')
+_NAME = r'("[^"]++"|[^"]{1,200}?)'  # in quotes one may be long: characters that Mermaid could misread take six
+_AXIS = re.compile(rf"([xy])-axis\s++{_NAME}\s{{0,20}}-->\s*+{_NAME}")
+_POINT = re.compile(rf"{_NAME}\s{{0,20}}:\s*+\[\s*+([\d.]++)\s*+,\s*+([\d.]++)\s*+\]")
 
 
 class NotMermaid(ValueError):
@@ -230,9 +231,10 @@ def _read_quadrant(lines: Numbered) -> dict[str, Any]:
     fields: dict[str, Any] = {"points": []}
     for number, line in lines:
         if match := _AXIS.fullmatch(line):
-            fields |= {f"{match[1]}_low": decode(match[2]), f"{match[1]}_high": decode(match[3])}
+            low, high = (decode(name.strip('"')) for name in match.group(2, 3))
+            fields |= {f"{match[1]}_low": low, f"{match[1]}_high": high}
         elif match := _POINT.fullmatch(line):
-            fields["points"].append({"name": decode(match[1]), "x": match[2], "y": match[3]})
+            fields["points"].append({"name": decode(match[1].strip('"')), "x": match[2], "y": match[3]})
         elif match := _TITLE.fullmatch(line):
             fields["title"] = decode(match[1])
         else:
