@@ -3,6 +3,7 @@
 import { window, workspace } from "vscode";
 import type { ExtensionContext } from "vscode";
 
+import { createAssistant } from "./assistant/index.ts";
 import { registerCommands } from "./commands.ts";
 import { createReview } from "./review/index.ts";
 import { createServer } from "./server.ts";
@@ -26,6 +27,7 @@ export function activate(context: ExtensionContext): void {
     ...registerCommands(created, log, setup.mayBegin, review.pointed),
     ...setup.disposables,
     ...review.disposables,
+    ...createAssistant(created, log),
     ...createTesting(context, created, review.desk, log),
     workspace.onDidGrantWorkspaceTrust(() => created.restart()),
     workspace.onDidChangeConfiguration((change) => {
