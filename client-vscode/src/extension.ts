@@ -5,6 +5,7 @@ import type { ExtensionContext } from "vscode";
 
 import { createAssistant } from "./assistant/index.ts";
 import { registerCommands } from "./commands.ts";
+import { createGraph } from "./graph/index.ts";
 import { createReview } from "./review/index.ts";
 import { createServer } from "./server.ts";
 import type { Server } from "./server.ts";
@@ -29,6 +30,7 @@ export function activate(context: ExtensionContext): void {
     ...review.disposables,
     ...createAssistant(created, log),
     ...createTesting(context, created, review.desk, log),
+    ...createGraph(context, created, log),
     workspace.onDidGrantWorkspaceTrust(() => created.restart()),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("rolecall.server")) {

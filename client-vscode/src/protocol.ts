@@ -562,5 +562,5 @@ export const ConfirmRequest = new RequestType<ConfirmParams, { readonly answer: 
 
 /** What this client can do beyond LSP; in a workspace that is not trusted the server runs nothing. */
 export function experimentalCapabilities(isTrusted: boolean): ClientCapabilities["experimental"] {
-  return { rolecall: { input: true, models: true, questions: true, restricted: !isTrusted, review: true, trusted: isTrusted } };
+  return { rolecall: { graph: true, input: true, models: true, questions: true, restricted: !isTrusted, review: true, trusted: isTrusted } };
 }

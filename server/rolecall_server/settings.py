@@ -227,7 +227,8 @@ class ReviewSettings(_Group):
     )
     symbol_lens: bool = _setting(
         False,
-        "Show *tests* and *implement* above each function and class, where the editor draws code lenses.",
+        "Show *tests* and *implement* above each function and class, and *callers* for an editor that draws the graph, "
+        "where it draws code lenses.",
     )
     trace: Literal["off", "hover", "hoverAndLens"] = _setting(
         "hover", "Say where an accepted line came from: not at all, when you point at it, or also in a code lens."

@@ -131,3 +131,15 @@ async def test_each_function_can_have_its_tests_and_its_change_asked_for_above_i
     async with editing(root, environ, None, rich_capabilities()) as editor:
         editor.open("shop/price.py")
         assert await editor.lenses("shop/price.py") == []
+
+
+async def test_a_client_that_draws_the_graph_is_offered_the_callers_above_each_function(root: Path) -> None:
+    drawing = rich_capabilities()
+    drawing.experimental = {"rolecall": {"graph": True}}
+    async with editing(root, environment(root.parent / "home"), {"review": {"symbolLens": True}}, drawing) as editor:
+        uri = editor.open("shop/price.py")
+        offered = [lens.command for lens in await editor.lenses("shop/price.py") if lens.command]
+        assert [[*(command.arguments or ())] for command in offered if command.command == "rolecall.graph.calls"] == [
+            [{"uri": uri, "symbol": "total"}],
+            [{"uri": uri, "symbol": "discount"}],
+        ]

@@ -54,6 +54,8 @@ class Client:
     """It can ask its own language models."""
     review: bool = False
     """It draws hunks itself (`rolecall/review`): it gets no diagnostics, lenses or actions of them."""
+    graph: bool = False
+    """It draws the graph around a symbol, and has a command for it."""
     questions: bool = False
     """It keeps a question of a role until it is answered."""
     restricted: bool = False
@@ -97,6 +99,7 @@ def read_client(capabilities: types.ClientCapabilities, encoding: Encoding, name
         rolecall=bool(ours),
         input=bool(ours.get("input")),
         models=bool(ours.get("models")),
+        graph=bool(ours.get("graph")),
         questions=bool(ours.get("questions")),
         review=bool(ours.get("review")),
         restricted=bool(ours.get("restricted")),

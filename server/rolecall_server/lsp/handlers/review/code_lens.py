@@ -38,7 +38,7 @@ async def code_lens(ls: RolecallServer, params: types.CodeLensParams) -> list[ty
 
 
 async def _symbols(ls: RolecallServer, folder: Folder, path: str, uri: str) -> list[types.CodeLens]:
-    """Return what a role can be asked about each function and class."""
+    """Return what a role, or the graph, can be asked about each function and class."""
     snapshot = await current_snapshot(ls.session, folder)
     has_tests = path.endswith(".py") and not is_test(snapshot, path)
     lenses: list[types.CodeLens] = []
@@ -47,7 +47,8 @@ async def _symbols(ls: RolecallServer, folder: Folder, path: str, uri: str) -> l
             where = _line(definition.span.start.line)
             target = {"uri": uri, "symbol": definition.qualified_name}
             asked = [("tests", "rolecall.tests.generate")] if has_tests else []
-            for title, command in (*asked, ("implement…", "rolecall.brief.implement")):
+            drawn = [("callers", "rolecall.graph.calls")] if ls.session.client.graph else []
+            for title, command in (*asked, ("implement…", "rolecall.brief.implement"), *drawn):
                 lenses.append(types.CodeLens(where, types.Command(title, command, arguments=[target])))
     return lenses
 
