@@ -79,7 +79,7 @@ bench: .venv/ready $(BENCH)/libraries/ready $(BENCH)/anchors/ready $(BENCH)/prob
 	@ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/checks.py
 
 vsix: .venv/ready
-	@scripts/build_vsix.sh
+	@scripts/build_vsix.sh $(ARGS)
 
 system:
 	@scripts/install_system_packages.sh
