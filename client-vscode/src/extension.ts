@@ -7,6 +7,7 @@ import { createAssistant } from "./assistant/index.ts";
 import { registerCommands } from "./commands.ts";
 import { createGraph } from "./graph/index.ts";
 import { createReview } from "./review/index.ts";
+import { createRuns } from "./runs/index.ts";
 import { createServer } from "./server.ts";
 import type { Server } from "./server.ts";
 import { createSetup } from "./setup/index.ts";
@@ -29,6 +30,7 @@ export function activate(context: ExtensionContext): void {
     ...setup.disposables,
     ...review.disposables,
     ...createAssistant(created, log),
+    ...createRuns(created, setup.onDidMove, setup.questions, log),
     ...createTesting(context, created, review.desk, log),
     ...createGraph(context, created, log),
     workspace.onDidGrantWorkspaceTrust(() => created.restart()),

@@ -1,7 +1,7 @@
 /** Setting up and beginning: the status, the model, the team's questions, briefs. */
 
-import { commands } from "vscode";
-import type { Disposable, ExtensionContext, LogOutputChannel } from "vscode";
+import { commands, EventEmitter } from "vscode";
+import type { Disposable, Event, ExtensionContext, LogOutputChannel } from "vscode";
 
 import type { Server } from "../server.ts";
 import type { Status } from "../status.ts";
@@ -15,6 +15,10 @@ import { createState } from "./state.ts";
 export interface Setup {
   /** Whether a command may begin; where it may not, the developer was told why. */
   mayBegin(command: string): Promise<boolean>;
+  /** Something goes on, or a question waits or waits no more. */
+  readonly onDidMove: Event<void>;
+  /** The questions that wait. */
+  questions(): readonly string[];
   readonly disposables: readonly Disposable[];
 }
 
@@ -22,9 +26,11 @@ export function createSetup(context: ExtensionContext, server: Server, status: S
   const state = createState(server, log);
   const questions = createQuestions(server);
   const keys = createKeys(server, context.secrets, log);
+  const moved = new EventEmitter<void>();
   const offered = new Set<string>();
 
   function tell(): void {
+    moved.fire();
     const { activity, model } = state;
     status.tell({ activity, model, questions: questions.waiting });
     for (const { runId, state: how, brief } of activity?.stopped ?? []) {
@@ -37,7 +43,10 @@ export function createSetup(context: ExtensionContext, server: Server, status: S
 
   return {
     mayBegin: (command) => mayBegin(command, state),
+    onDidMove: moved.event,
+    questions: () => questions.asked(),
     disposables: [
+      moved,
       state,
       questions,
       keys,

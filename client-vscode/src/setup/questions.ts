@@ -17,6 +17,8 @@ interface Pending {
 
 export interface Questions extends Disposable {
   readonly waiting: number;
+  /** Those that wait, as they are asked. */
+  asked(): readonly string[];
   readonly onDidChange: Event<void>;
 }
 
@@ -62,6 +64,7 @@ export function createQuestions(server: Server): Questions {
     get waiting() {
       return pending.length;
     },
+    asked: () => pending.map((question) => question.asked.question),
     onDidChange: changed.event,
     dispose() {
       started.dispose();

@@ -36,11 +36,18 @@ def of_the_review() -> set[str]:
     return {f"rolecall.review.{name}" for name in re.findall(r"^    (\w+)[:,]", table, re.MULTILINE)}
 
 
+def of_the_runs() -> set[str]:
+    """The commands of the view of the team at work, by their table in the client."""
+    source = (CLIENT / "src" / "runs" / "index.ts").read_text(encoding="utf-8")
+    table = source.partition("const made")[2].partition("};")[0]
+    return {f"rolecall.runs.{name}" for name in re.findall(r"^    (\w+)[:,]", table, re.MULTILINE)}
+
+
 def test_the_palette_offers_the_commands_of_the_server_and_those_of_the_client() -> None:
     contributes = manifest()["contributes"]
     assert isinstance(contributes, dict)
     offered = [entry["command"] for entry in contributes["commands"]]
-    assert sorted(offered) == sorted(COMMANDS.keys() | CLIENT_ONLY | of_the_review())
+    assert sorted(offered) == sorted(COMMANDS.keys() | CLIENT_ONLY | of_the_review() | of_the_runs())
 
 
 @pytest.mark.parametrize("verb", ["accept", "reject"])

@@ -10,6 +10,14 @@ const input = page.locator(".quick-input-widget input.input");
 const rows = page.locator(".quick-input-widget .monaco-list-row");
 const tab = (title) => page.locator(".tab", { hasText: title }).first();
 
+const run = (text) => page.locator(".pane-body .monaco-list-row", { hasText: text }).first();
+
+/** Clicks the button *name* that a row of the view shows while one points at it. */
+async function press(text, name) {
+  await run(text).hover();
+  await run(text).getByRole("button", { name }).first().click();
+}
+
 /** Lets the model answer. */
 const answerNow = (name) => writeFileSync(`${scenario.signs}/${name}`, "");
 
@@ -23,6 +31,22 @@ await play(async () => {
   await step("resumed", async () => {
     await toast.getByRole("button", { name: "Resume" }).click();
     await status.filter({ hasText: "Engineer" }).waitFor();
+  });
+  await step("paused-from-the-view", async () => {
+    await page.getByRole("tab", { name: "Rolecall" }).first().click();
+    await press("r1", "Pause Run");
+    await toast.filter({ hasText: "r1 will pause once" }).waitFor();
+    await run("r1").filter({ hasText: "pausing" }).waitFor();
+  });
+  await step("cancelled", async () => {
+    await press("r1", "Cancel Run");
+    await run("r1").filter({ hasText: "cancelled" }).waitFor();
+    await toast.filter({ hasText: "r1 is cancelled" }).waitFor();
+  });
+  await step("taken-up-again", async () => {
+    await press("r1", "Resume Run");
+    await run("r1").filter({ hasText: "running" }).waitFor();
+    await run("Call 2").filter({ hasText: "working" }).waitFor();
   });
   let kept = false;
   await step("the-palette-stays-open", async () => {
@@ -38,6 +62,7 @@ await play(async () => {
     await page.keyboard.press("Escape");
     await input.waitFor({ state: "hidden" });
     await runCommand("View: Close All Editors");
+    await page.getByRole("tab", { name: "Explorer" }).first().click();
   });
   await step("another-run", async () => {
     await openFromExplorer(scenario.open.at(-1));
