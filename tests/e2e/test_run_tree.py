@@ -61,6 +61,8 @@ async def test_a_run_of_the_team_is_drawn_while_it_is_at_work_and_afterwards(tmp
             assert (value_of(working, "title"), value_of(working, "state")) == ("Architect", "working")
             assert [value_of(one, "state") for one in value_of(working, "calls")] == ["working"]
             assert (value_of(tree, "tokens"), value_of(tree, "setAside") > 0) == (1200, True)
+            (at_work,) = value_of(await asked(editor, "rolecall/activity"), "runs")
+            assert value_of(at_work, "tokens") == 1200, "what is set aside is not used"
             goes_on.set()
             await running
             tree = await asked(editor, "rolecall/run/tree", runId="r1")

@@ -127,6 +127,12 @@ def used_by(store: Store, run_id: str, step: str) -> tuple[int, int, int]:
     return n_calls, tokens, sent
 
 
+def tokens_by_run(store: Store) -> dict[str, int]:
+    """Return the tokens that each run has used; what is set aside for replies that have not come is not among them."""
+    statement = "SELECT call.run_id, SUM(tokens) FROM call JOIN ledger USING (id) WHERE reply IS NOT NULL GROUP BY 1"
+    return {f"r{number}": tokens for number, tokens in store.select(statement)}
+
+
 @dataclass(frozen=True)
 class CallInShort:
     """One model call without its words."""

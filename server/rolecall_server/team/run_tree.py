@@ -8,7 +8,7 @@ from typing import Any
 
 from rolecall_server.store import RunRow, Store
 from rolecall_server.store.messages import MessageRow, StepRow
-from rolecall_server.store.usage import NANOS, CallInShort, calls_in_short, usage
+from rolecall_server.store.usage import NANOS, CallInShort, calls_in_short, tokens_by_run
 from rolecall_server.team.messages.board import Pool, body_of, load_pool
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import title_of
@@ -16,9 +16,9 @@ from rolecall_server.team.request import title_of
 
 def list_runs(store: Store, rows: Sequence[RunRow], most: int) -> list[dict[str, Any]]:
     """Return the latest *most* of *rows*, the newest first, each with what it used."""
-    used = {one.group[0]: one for one in usage(store, ["run"])}
+    used = tokens_by_run(store)
     latest = sorted(rows, key=lambda row: int(row.id[1:]), reverse=True)[:most]
-    return [{**_head(row), "tokens": used[row.id].tokens if row.id in used else 0} for row in latest]
+    return [{**_head(row), "tokens": used.get(row.id, 0)} for row in latest]
 
 
 def run_tree(store: Store, row: RunRow, under_way: Sequence[Step]) -> dict[str, Any]:

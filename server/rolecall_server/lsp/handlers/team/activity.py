@@ -8,7 +8,7 @@ from typing import Any
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Session
 from rolecall_server.store import RunRow
-from rolecall_server.store.usage import usage
+from rolecall_server.store.usage import tokens_by_run
 
 ACTIVITY_REQUEST = "rolecall/activity"
 _STOPPED = ("paused", "interrupted")
@@ -23,7 +23,7 @@ async def activity(ls: RolecallServer, params: Any) -> dict[str, Any]:
     waiting = [reviewed for folder in session.folders.values() for reviewed in folder.proposals.values()]
     indexing = list(session.indexing.values())
     rows = [row for root in session.folders for row in session.store.runs(root)]
-    used = await asyncio.to_thread(_tokens, session) if session.runs else {}
+    used = await asyncio.to_thread(tokens_by_run, session.store) if session.runs else {}
     return {
         "index": {"read": sum(n for n, _ in indexing), "files": sum(n for _, n in indexing)} if indexing else None,
         "runs": [_run(session, row, used.get(row.id, 0)) for row in rows if row.id in session.runs],
@@ -46,10 +46,6 @@ def _run(session: Session, row: RunRow, tokens: int) -> dict[str, Any]:
         "startedAt": round(row.started_at_s),
         "tokens": tokens,
     }
-
-
-def _tokens(session: Session) -> dict[str, int]:
-    return {one.group[0]: one.tokens for one in usage(session.store, ["run"])}
 
 
 def _stopped(session: Session, rows: list[RunRow]) -> list[RunRow]:
