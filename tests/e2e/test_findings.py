@@ -65,6 +65,21 @@ async def test_a_finding_is_a_warning_on_its_symbol_until_that_is_changed(root: 
         await until(lambda: not editor.findings("shop/price.py"))
 
 
+async def test_a_finding_offers_a_fix_that_the_engineer_proposes(root: Path) -> None:
+    mends = "I refuse it.\n\n" + block("shop/price.py", "if rate > 1:\n", "if not 0 <= rate <= 1:\n")
+    async with session(root, [FINDS, mends]) as (editor, chat):
+        await editor.run("rolecall.tests.generate", uri=editor.open("shop/price.py"))
+        await until(lambda: bool(editor.findings("shop/price.py")))
+        offered = await editor.actions("shop/price.py", line=8)
+        title = "Rolecall: propose a fix of “A negative rate raises the price.”"
+        assert not [one for one in await editor.actions("shop/price.py", line=3) if "a fix of" in one]
+        assert [one.code for one in offered[title].diagnostics or ()] == ["p1"]
+        reply = await editor.choose(await editor.client.code_action_resolve_async(offered[title]))
+        await until(lambda: value_of(reply, "runId") in editor.ended_runs)
+        assert "A negative rate raises the price." in chat.asked[-1]["messages"][-1]["content"]
+        assert "p2/h1" in editor.hunks("shop/price.py")
+
+
 async def test_a_finding_goes_with_its_proposal(root: Path) -> None:
     async with session(root, FINDS) as (editor, _):
         await editor.run("rolecall.tests.generate", uri=editor.open("shop/price.py"))

@@ -18,6 +18,7 @@ from rolecall_server.lsp.client import Client
 from rolecall_server.lsp.folders import latest_snapshot
 from rolecall_server.lsp.pages.answers import missing_tasks_in
 from rolecall_server.lsp.pages.files import OpenRun, open_run
+from rolecall_server.lsp.proposals.findings import shown_findings
 from rolecall_server.lsp.proposals.hunks import ShownHunk, decided_last, diagnostic_of, shown_hunks, stale_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder, Session
@@ -60,6 +61,7 @@ async def code_action(
         *_on_everything(session, here),
         *(action for shown in here for action in _in_words(session.client, shown)),
         *_undo(session, folder, path),
+        *_on_findings(session, folder, params, symbol),
         *_mending(ls, params, symbol),
         *_requests(ls, params, symbol, is_module=is_module),
     ]
@@ -194,14 +196,33 @@ def _requests(
         )
 
 
+def _on_findings(
+    session: Session, folder: Folder, params: types.CodeActionParams, symbol: str
+) -> Iterator[types.CodeAction]:
+    """Yield a fix for each finding here: the Engineer is asked for it, and what it writes is a proposal."""
+    uri = params.text_document.uri
+    for found_in, finding in shown_findings(folder):
+        if found_in == uri and overlaps(finding.range, params.range):
+            brief = f"Mend this. {' '.join(finding.message.split())}"
+            target = {"uri": uri, "brief": brief, "symbol": symbol}
+            first = finding.message.splitlines()[0]
+            title = f"propose a fix of “{_short(first.split(': ', 2)[-1])}”"  # without the place, which is here
+            action = _quick_fix(session.client, title, "rolecall.brief.implement", target)
+            action.diagnostics = [finding]
+            yield action
+
+
+def _short(words: str) -> str:
+    return words if len(words) <= _MAX_WORDS else f"{words[: _MAX_WORDS - 1]}…"
+
+
 def _mending(ls: RolecallServer, params: types.CodeActionParams, symbol: str) -> Iterator[types.CodeAction]:
     """Yield a fix for what another tool says here, in an editor that draws the review: it becomes a proposal."""
     said = [one for one in params.context.diagnostics if one.source != SOURCE]
     if ls.session.client.review and said:
         words = " ".join(said[0].message.split())
         target = {"uri": params.text_document.uri, "brief": f"Mend: {words}", "symbol": symbol, **_at_hand(params)}
-        short = words if len(words) <= _MAX_WORDS else f"{words[: _MAX_WORDS - 1]}…"
-        yield _quick_fix(ls.session.client, f"propose a fix of “{short}”", "rolecall.brief.implement", target)
+        yield _quick_fix(ls.session.client, f"propose a fix of “{_short(words)}”", "rolecall.brief.implement", target)
 
 
 def _at_hand(params: types.CodeActionParams) -> dict[str, object]:
