@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import subprocess
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolecall_server.craft.edits.unified_diff import PatchedFiles, apply_diff
@@ -63,7 +66,8 @@ def test_empty_lines_of_context_may_have_lost_their_space() -> None:
         ("--- a/no.py\n+++ b/no.py\n@@ -1 +1 @@\n-a\n+b\n", "no.py, which does not exist"),
         ("@@ -1 +1 @@\n-a\n+b\n", "below no file name"),
         ("--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-five\n+5\n", "hunk 1 of a.py stand nowhere"),
-        ("diff --git a/x.png b/x.png\nBinary files differ\n", "does not name"),
+        ("diff --git a/x.png b/x.png\nindex 1..2 100644\nBinary files a/x.png and b/x.png differ\n", "x.png .* binary"),
+        ("diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n", "no line of a.py"),
     ],
 )
 def test_what_does_not_fit_is_refused_as_a_whole(diff: str, says: str) -> None:
@@ -83,3 +87,38 @@ def test_a_diff_that_a_tool_made_gives_the_text_it_was_made_for(old: list[str], 
     diff = "".join(made)
     if diff:
         assert apply_diff(diff, {"t.txt": before}.get).files == {"t.txt": after}
+
+
+NAMES = st.sampled_from(["a.py", "a/b.py", "b/ü n.py", "é.txt", 'q"t.txt', "t\tb.txt", "back\\slash", "  x  y", "-- a"])
+TREES = st.dictionaries(NAMES, st.lists(st.sampled_from(["x", "y", "", "-z", "+z"]), max_size=4).map("\n".join))
+
+
+@given(TREES, TREES)
+@settings(max_examples=25)
+def test_what_git_writes_of_two_trees_gives_the_second(before: dict[str, str], after: dict[str, str]) -> None:
+    with TemporaryDirectory() as folder:
+        for tree, texts in (("old", before), ("new", after)):
+            (Path(folder) / tree).mkdir()
+            for name, text in texts.items():
+                path = Path(folder, tree, name)
+                path.parent.mkdir(exist_ok=True)
+                path.write_text(text)
+            git(folder, "--work-tree", tree, "add", "--all") if tree == "new" else start(folder)
+        diff = git(folder, "--work-tree", "new", "diff", "--cached", "--find-renames")
+    if before != after:
+        changed = apply_diff(diff, before.get)
+        assert {name: text for name, text in {**before, **changed.files}.items() if text is not None} == after
+        assert all(changed.files[old] is None and new in after for old, new in changed.renames.items())
+
+
+def start(folder: str) -> None:
+    """Make a repository in which the tree ``old`` is committed."""
+    git(folder, "init", "--quiet")
+    git(folder, "--work-tree", "old", "add", "--all")
+    git(folder, "--work-tree", "old", "commit", "--quiet", "--allow-empty", "--message", "old")
+
+
+def git(folder: str, *arguments: str) -> str:
+    who = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "core.autocrlf=false")
+    command = ["git", *who, "--git-dir", ".git", *arguments]
+    return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout

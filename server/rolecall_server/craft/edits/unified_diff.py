@@ -17,6 +17,8 @@ from rolecall_server.workspace import split_lines
 
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@")
 _NOWHERE = "/dev/null"
+_ESCAPED = re.compile(rb"\\([0-7]{3}|.)")
+_CONTROLS = {b"a": b"\a", b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t", b"v": b"\v"}
 
 ReadBase = Callable[[str], str | None]
 """The text of a file by its path; ``None`` where there is none."""
@@ -56,7 +58,7 @@ def apply_diff(diff: str, read_base: ReadBase) -> PatchedFiles:
     """
     changed = PatchedFiles({})
     for one in _file_diffs(diff.replace("\r\n", "\n").split("\n")):
-        old, new = _plain(one.old), _plain(one.new)
+        old, new = one.old, one.new
         text = None if old == _NOWHERE else changed.files[old] if old in changed.files else read_base(old)
         if old != _NOWHERE and text is None:
             raise PatchRefused(f"The diff changes {old}, which does not exist.", "Make it from the files as they are.")
@@ -81,19 +83,20 @@ def _file_diffs(lines: Sequence[str]) -> Iterator[_FileDiff]:
         if line.startswith("diff --git ") or (line.startswith("rename from ") and current is None):
             if current is not None:
                 yield _complete(current)
-            current = _FileDiff()
+            name = _twice_named(line.removeprefix("diff --git "))
+            current = _FileDiff(name, name)
         if line.startswith("rename from "):
             current = current or _FileDiff()
-            current.old, current.is_renamed = line.removeprefix("rename from "), True
-        elif line.startswith("rename to ") and current is not None:
-            current.new = line.removeprefix("rename to ")
+            current.old, current.is_renamed = _unquoted(line.removeprefix("rename from ")), True
+        elif current is not None and _is_said_of_a_file(line):
+            _note(current, line)
         elif line.startswith("--- ") and following.startswith("+++ "):
             if current is not None and current.hunks:
                 yield _complete(current)
                 current = None
             current = current or _FileDiff()
             if not current.is_renamed:
-                current.old, current.new = line[4:].split("\t")[0], following[4:].split("\t")[0]
+                current.old, current.new = (_plain(each[4:].split("\t")[0]) for each in (line, following))
             at += 1
         elif (head := _HUNK.match(line)) is not None:
             if current is None:
@@ -106,14 +109,36 @@ def _file_diffs(lines: Sequence[str]) -> Iterator[_FileDiff]:
         yield _complete(current)
 
 
-def _complete(one: _FileDiff) -> _FileDiff:
-    """Return *one*, which names its files.
+def _is_said_of_a_file(line: str) -> bool:
+    return line.startswith(("rename to ", "new file mode ", "deleted file mode ", "Binary files ", "GIT binary patch"))
+
+
+def _note(current: _FileDiff, line: str) -> None:
+    """Note of *current* what *line* says between the head of a file and its hunks: an empty file has nothing else.
 
     Raises:
-        PatchRefused: it does not, as for a binary file.
+        PatchRefused: the file is binary.
+    """
+    if line.startswith("rename to "):
+        current.new = _unquoted(line.removeprefix("rename to "))
+    elif line.startswith("new file mode "):
+        current.old = _NOWHERE
+    elif line.startswith("deleted file mode "):
+        current.new = _NOWHERE
+    else:
+        raise PatchRefused(f"{current.new or 'A file'} of the diff is binary.", "Leave binary files out.")
+
+
+def _complete(one: _FileDiff) -> _FileDiff:
+    """Return *one*, which changes a file that it names.
+
+    Raises:
+        PatchRefused: it does not.
     """
     if not one.old or not one.new:
-        raise PatchRefused("The diff changes a file that it does not name with --- and +++.", "Leave binary files out.")
+        raise PatchRefused("The diff changes a file that it does not name with --- and +++.", "Name each file.")
+    if one.old == one.new and not one.hunks:
+        raise PatchRefused(f"The diff changes no line of {one.old}.", "Leave out files of which only the mode changes.")
     return one
 
 
@@ -148,8 +173,28 @@ def _ends(lines: Sequence[str], at: int) -> bool:
 
 def _plain(path: str) -> str:
     """Return the path without the prefix that git gives it."""
-    named = path.strip().strip('"')
+    named = _unquoted(path)
     return named[2:] if named[:2] in ("a/", "b/") else named
+
+
+def _unquoted(path: str) -> str:
+    """Return the path as it is: git writes one with other letters than ASCII in quotes, a byte as three digits."""
+    named = path.rstrip()
+    if len(named) < 2 or not (named[0] == named[-1] == '"'):
+        return named
+    return _ESCAPED.sub(_unescaped, named[1:-1].encode()).decode("utf-8", "replace")
+
+
+def _unescaped(escaped: re.Match[bytes]) -> bytes:
+    char = escaped[1]
+    return bytes([int(char, 8) & 0xFF]) if len(char) == 3 else _CONTROLS.get(char, char)
+
+
+def _twice_named(names: str) -> str:
+    """Return the path in ``a/P b/P``; empty where the two are not the same file."""
+    half = len(names) // 2
+    old, new = _plain(names[:half]), _plain(names[half + 1 :])
+    return new if old == new else ""
 
 
 def _patched(path: str, text: str, hunks: Sequence[_DiffHunk]) -> str:
@@ -161,20 +206,19 @@ def _patched(path: str, text: str, hunks: Sequence[_DiffHunk]) -> str:
             text = "".join([*lines[:at], *hunk.new, *lines[at:]])
         else:
             start, places = _place(lines, hunk, hunk.line - 1 + shift, f"hunk {number} of {path}")
+            was_ended = text.endswith("\n")
             text = put_in_place(text, start, hunk.old, hunk.new, places)
-            if start + len(hunk.old) == len(lines):
-                text = _ended(text, hunk)
+            if hunk.new and start + len(hunk.old) == len(lines):
+                text = _ended(text, hunk.new[-1], was_ended=was_ended)
         shift += len(hunk.new) - len(hunk.old)
     return text
 
 
-def _ended(text: str, hunk: _DiffHunk) -> str:
-    """Return *text*, at whose end *hunk* stands, with a line end there or without one, as the hunk says."""
-    if not hunk.new:
-        return text
-    if not hunk.new[-1].endswith("\n"):
+def _ended(text: str, last: str, *, was_ended: bool) -> str:
+    """Return *text*, which now ends as it did before, ended as *last* is, the last line of a hunk."""
+    if not last.endswith("\n"):
         return text.removesuffix("\n")
-    return text if text.endswith("\n") or hunk.old[-1].endswith("\n") else f"{text}\n"
+    return text if was_ended else f"{text}\n"
 
 
 def _place(lines: Sequence[str], hunk: _DiffHunk, hint: int, what: str) -> tuple[int, Match]:
