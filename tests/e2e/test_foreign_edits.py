@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -148,3 +151,52 @@ async def test_what_is_no_proposal_is_answered_with_the_reason(root: Path, given
 async def test_nothing_is_proposed_where_nothing_may_run(root: Path) -> None:
     async with session(root, restricted=True) as editor:
         assert (await propose(editor, {PRICE: BETTER}))["problem"].startswith("This workspace is not trusted.")
+
+
+def propose_patch(root: Path, *arguments: str, given: str = DIFF) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-I", "-m", "rolecall_server", *arguments],
+        cwd=root,
+        env=environment(root.parent / "home"),
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
+    )
+
+
+def test_a_patch_becomes_a_proposal_in_the_terminal_that_is_accepted_there(root: Path) -> None:
+    before = contents(root)
+    (root.parent / "fix.patch").write_text(DIFF)
+    proposed = propose_patch(root, "propose", "../fix.patch", "--from", "Some Agent", "--title", "Round the total")
+    assert proposed.returncode == 0, proposed.stderr
+    assert "Round the total (p1)" in proposed.stdout
+    assert "1 passed, 0 failed" in proposed.stdout
+    assert "rolecall review p1" in proposed.stdout
+    assert contents(root) == before
+    accepted = propose_patch(root, "review", "p1", "--accept", "h1")
+    assert accepted.returncode == 0, accepted.stderr
+    assert contents(root) == {**before, PRICE: BETTER.encode()}
+
+
+def test_a_program_gives_a_patch_on_its_standard_input_and_reads_what_was_checked(root: Path) -> None:
+    proposed = json.loads(propose_patch(root, "propose", "-", "--json").stdout)
+    assert [change["path"] for change in proposed["proposal"]["files"]] == [PRICE, "shop/tax.py"]
+    assert proposed["proposal"]["evidence"]["after"]["failed"] == 0
+
+
+@pytest.mark.parametrize(
+    ("patch", "code"),
+    [
+        ("nothing to see", "PatchRefused"),
+        (DIFF.replace("return sum(items)", "return total"), "PatchRefused"),
+        (DIFF.replace("shop/tax.py", "../tax.py"), "FileRefused"),
+    ],
+    ids=["no diff", "another text", "a file outside"],
+)
+def test_a_patch_that_cannot_be_one_is_refused_with_a_reason(root: Path, patch: str, code: str) -> None:
+    ended = propose_patch(root, "propose", "-", given=patch)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith(f"{code}: ")
+    assert "Traceback" not in ended.stderr

@@ -251,7 +251,18 @@ def _add_decisions(commands: _Commands) -> None:
     undo.add_argument(
         "--what-still-fits", action="store_true", help="where some of it was changed since, take back the rest"
     )
-    for command in (review, log, undo):
+    propose = _add(
+        commands,
+        "propose",
+        "have a patch of another agent checked, tried and reviewed hunk by hunk",
+        "propose fix.patch",
+        'propose - --from "Some Agent" --title "Round the total" < fix.patch',
+    )
+    propose.add_argument("patch", help="a file with a unified diff of the files as they are; - for standard input")
+    propose.add_argument("--from", dest="origin", default="another agent", metavar="NAME", help="who made it")
+    propose.add_argument("--title", default="", metavar="TEXT", help="what it is for, in a line")
+    _add_settings(propose)
+    for command in (review, propose, log, undo):
         _add_root(command)
         command.add_argument("--json", action="store_true", help="print everything as JSON; asks nothing")
 

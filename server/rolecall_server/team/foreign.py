@@ -19,7 +19,7 @@ from rolecall_server.review.proposals.proposal_store import save_proposal, super
 from rolecall_server.team.request import Desk, Report, Repository
 from rolecall_server.team.run import open_bench
 from rolecall_server.team.test_quality.trials import Trials, red_and_green
-from rolecall_server.workspace import MAX_FILE_BYTES, read_text_or_none, why_not_changed
+from rolecall_server.workspace import MAX_FILE_BYTES, Workspace, read_text_or_none, why_not_changed
 
 GUEST = "guest"
 """The role of the runs that hold such edits."""
@@ -40,6 +40,11 @@ class ForeignEdit:
     """Whole texts by path; ``None`` for one that goes."""
     renames: Mapping[str, str]
     """New paths by old ones."""
+
+
+def base_text(workspace: Workspace, path: str) -> str | None:
+    """Return the text of a file that an edit may change; ``None`` where there is none."""
+    return None if why_not_changed(workspace, path) is not None else read_text_or_none(workspace, path)
 
 
 def check_foreign(repository: Repository, edit: ForeignEdit) -> ForeignEdit:

@@ -19,9 +19,9 @@ from rolecall_server.lsp.session import Folder, Session
 from rolecall_server.lsp.untyped import fields_of
 from rolecall_server.review.proposals.proposal import Proposal
 from rolecall_server.review.proposals.rendering import headline, render_evidence, visible
-from rolecall_server.team.foreign import GUEST, ForeignEdit, check_foreign, propose_foreign
+from rolecall_server.team.foreign import GUEST, ForeignEdit, base_text, check_foreign, propose_foreign
 from rolecall_server.text_work import beside_the_loop
-from rolecall_server.workspace import Workspace, read_text_or_none, why_not_changed
+from rolecall_server.workspace import Workspace
 
 PROPOSE_REQUEST = "rolecall/propose"
 
@@ -99,7 +99,7 @@ async def _changed(workspace: Workspace, fields: Mapping[str, Any]) -> PatchedFi
     """
     diff, files = _text(fields, "diff"), fields.get("files")
     if diff:
-        return await beside_the_loop("Reading the diff", apply_diff, diff, partial(_base, workspace))
+        return await beside_the_loop("Reading the diff", apply_diff, diff, partial(base_text, workspace))
     if not isinstance(files, list) or not files:
         raise PatchRefused("There is no edit.", "Send `files`, each with `path` and `text`, or a unified `diff`.")
     texts: dict[str, str | None] = {}
@@ -109,11 +109,6 @@ async def _changed(workspace: Workspace, fields: Mapping[str, Any]) -> PatchedFi
             raise JsonRpcInvalidParams("Each of `files` has a `path` and a `text`, which is null for a file that goes.")
         texts[path] = entry.get("text")
     return PatchedFiles(texts)
-
-
-def _base(workspace: Workspace, path: str) -> str | None:
-    """Return the text of a file that an edit may change; ``None`` where there is none."""
-    return None if why_not_changed(workspace, path) is not None else read_text_or_none(workspace, path)
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:
