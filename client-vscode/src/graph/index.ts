@@ -54,7 +54,7 @@ export function createGraph(context: ExtensionContext, server: Server, log: LogO
     } else if (message.type === "again" && last !== undefined) {
       await ask(view, last, false);
     } else if (message.type === "ready" && last !== undefined) {
-      await draw(view);
+      draw(view);
     }
   }
 
@@ -62,7 +62,7 @@ export function createGraph(context: ExtensionContext, server: Server, log: LogO
     view.asking?.cancel();
     const asking = new CancellationTokenSource();
     view.asking = asking;
-    await tell(view, { type: "asking" });
+    tell(view, { type: "asking" });
     try {
       const client = await server.ready();
       const { symbol, ...rest } = question;
@@ -74,20 +74,20 @@ export function createGraph(context: ExtensionContext, server: Server, log: LogO
         view.answer = answer;
         view.history.splice(isNew ? view.history.length : -1, isNew ? 0 : 1, found);
         view.panel.title = `Graph: ${center?.name ?? ""}`;
-        await draw(view);
+        draw(view);
       }
     } catch (error) {
       if (!asking.token.isCancellationRequested) {
         log.error(`rolecall/graph: ${String(error)}`);
-        await tell(view, { type: "failed", why: error instanceof Error ? error.message : String(error) });
+        tell(view, { type: "failed", why: error instanceof Error ? error.message : String(error) });
       }
     }
   }
 
-  async function draw(view: Shown): Promise<void> {
+  function draw(view: Shown): void {
     const question = view.history.at(-1);
     if (question !== undefined && view.answer !== undefined) {
-      await tell(view, { type: "show", question, answer: view.answer, canGoBack: view.history.length > 1 });
+      tell(view, { type: "show", question, answer: view.answer, canGoBack: view.history.length > 1 });
     }
   }
 
@@ -119,12 +119,14 @@ export function createGraph(context: ExtensionContext, server: Server, log: LogO
     commands.registerCommand("rolecall.graph.impact", (given: unknown) => show("impact", given)),
     commands.registerCommand("rolecall.graph.modules", (given: unknown) => show("modules", given)),
     window.registerWebviewPanelSerializer(VIEW, {
-      async deserializeWebviewPanel(panel: WebviewPanel, state: Question | undefined) {
+      deserializeWebviewPanel(panel: WebviewPanel, state: Question | undefined) {
         if (state === undefined) {
           panel.dispose();
         } else {
-          await ask(adopt(panel), state, true);
+          // The page is loaded once this returns; until then no message reaches it.
+          void ask(adopt(panel), state, true);
         }
+        return Promise.resolve();
       },
     }),
     { dispose: () => shown?.panel.dispose() },
@@ -149,6 +151,7 @@ async function startOf(server: Server, given: unknown): Promise<Start | undefine
   };
 }
 
-async function tell(view: Shown, message: ToPage): Promise<void> {
-  await view.panel.webview.postMessage(message);
+/** Sends *message* to the page; one that is not loaded yet asks for it itself. */
+function tell(view: Shown, message: ToPage): void {
+  void view.panel.webview.postMessage(message);
 }
