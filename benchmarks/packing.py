@@ -1,9 +1,14 @@
-"""How often what a role is shown holds the function that has to change, against BM25's best files cut to the same size.
+"""How often what a role is shown holds the function that has to change, against BM25's best files cut to 8,000 tokens.
 
     python benchmarks/packing.py EVALS REPOSITORIES [QUERIES.jsonl [REPOSITORIES.json]] [--only NAME] [--every N]
+    python benchmarks/packing.py EVALS REPOSITORIES [TASKS.jsonl [REPOSITORIES.json]] --repairs [--part 0/2] [--each]
 
 EVALS is the folder of the retrieval harness, whose queries are real commits: the message is the brief, the functions
 that the commit changed are the truth, and both methods see the commit's parent only. REPOSITORIES holds the clones.
+
+With ``--repairs`` the queries are fixes with their tests, the brief is the description of the fix, and what is
+measured is the Engineer's first message: its tokens, the files of the fix of which all that was changed is there, and
+whether the test file shown is the fix's own. ``--part 0/2`` takes every second task, ``--part 1/2`` the others.
 """
 
 from __future__ import annotations
@@ -20,13 +25,17 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from first_message import measure, tell
+
 from rolecall_analysis import Index, Snapshot, definitions_in
 from rolecall_analysis.retrieval import Corpus
 from rolecall_server.context import Focus, PackSource, pack
 from rolecall_server.model import estimate_tokens
+from rolecall_server.settings import ModelSettings
 from rolecall_server.workspace import Workspace, split_lines
 
 BUDGET_TOKENS = 8_000
+"""Of BM25's files: about what the pack takes of the room that it has with default settings."""
 _RESAMPLES = 1_000
 
 Shown = Mapping[str, list[tuple[int, int]]]
@@ -46,6 +55,13 @@ class Outcome:
 def main() -> None:
     """Run both methods over the queries and print how they differ."""
     arguments = _arguments()
+    if arguments.repairs:
+        tasks = arguments.queries or arguments.evals / "repair_dev.jsonl"
+        table = arguments.table or arguments.evals / "repair_repos.json"
+        part, _, parts = arguments.part.partition("/")
+        results = measure(arguments.evals, arguments.clones, tasks, table, (int(part), int(parts)))
+        tell(results, each=arguments.each)
+        return
     sys.path.insert(0, str(arguments.evals))
     outcomes: dict[str, list[Outcome]] = {"pack": [], "BM25": []}
     for query, root, view, ranked in _cases(arguments):
@@ -72,6 +88,9 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("table", type=Path, nargs="?")
     parser.add_argument("--only", default="")
     parser.add_argument("--every", type=int, default=1)
+    parser.add_argument("--repairs", action="store_true")
+    parser.add_argument("--part", default="0/1")
+    parser.add_argument("--each", action="store_true")
     return parser.parse_args()
 
 
@@ -112,9 +131,8 @@ def _places(snapshot: Snapshot, functions: list[str]) -> list[tuple[str, int, in
 
 def _packed(view: PackSource, message: str) -> Shown:
     shown: dict[str, list[tuple[int, int]]] = {}
-    for item in pack(view, Focus("", brief=message), BUDGET_TOKENS).items:
-        if item.zoom in ("file", "body"):
-            shown.setdefault(item.path, []).append((item.first_line - 1, item.last_line - 1))
+    for item in pack(view, Focus("", brief=message), ModelSettings().context_tokens).items:
+        shown.setdefault(item.path, []).extend((first - 1, last - 1) for first, last in item.lines)
     return shown
 
 

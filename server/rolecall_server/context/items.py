@@ -34,6 +34,11 @@ class ContextItem:
         """From 1; of lines of the file themselves."""
         return self.first_line + len(split_lines(self.text)) - 1
 
+    @property
+    def lines(self) -> tuple[tuple[int, int], ...]:
+        """The runs of lines of the file that are shown as they are, from 1; none of a signature, a diff or notes."""
+        return ((self.first_line, self.last_line),) if self.zoom in ("file", "body") else ()
+
 
 @dataclass(frozen=True)
 class LeftOut:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from rolecall_analysis import is_test
+from rolecall_analysis import Snapshot, is_test
 from rolecall_analysis.retrieval import Corpus, Query, rank
 from rolecall_server.context import Focus, named_files
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, AttemptWork
@@ -14,7 +14,7 @@ from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.test_quality.trials import Trials
-from rolecall_server.workspace import file_exists, read_for_model, why_not_changed
+from rolecall_server.workspace import Workspace, file_exists, read_for_model, why_not_changed
 
 _MAX_RANKED = 5
 _PROFILE = Path(__file__).with_suffix(".md")
@@ -36,7 +36,7 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trial
     if request.makes_file and (reason := why_not_changed(desk.workspace, request.path)):
         raise FileRefused(reason, "Name another file.")
     path = "" if request.makes_file else request.path
-    focus = await asyncio.to_thread(_focus, request, path, desk)
+    focus = await asyncio.to_thread(focus_of, request, path, desk.workspace, desk.snapshot)
     trials = Trials(desk, (path,) if path.endswith(".py") else ())
 
     work = AttemptWork(
@@ -51,9 +51,10 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trial
     return work, trials
 
 
-def _focus(request: RunRequest, path: str, desk: Desk) -> Focus:
-    test_path, style_path = _tests_to_show(path, desk)
-    likely = "" if path else _likely_tests(request.brief, desk)
+def focus_of(request: RunRequest, path: str, workspace: Workspace, snapshot: Snapshot) -> Focus:
+    """Return the subject of the Engineer's work on *request*; *path* is the file it was given on, if there is one."""
+    test_path, style_path = _tests_to_show(path, workspace, snapshot)
+    likely = "" if path else _likely_tests(request.brief, workspace, snapshot)
     return Focus(
         path,
         request.symbol,
@@ -62,26 +63,26 @@ def _focus(request: RunRequest, path: str, desk: Desk) -> Focus:
         brief=request.brief,
         hand=request.hand,
         also={likely: "how this repository writes tests"} if likely else {},
-        named=named_files(desk.workspace, request.brief),
+        named=named_files(workspace, request.brief),
     )
 
 
-def _likely_tests(brief: str, desk: Desk) -> str:
+def _likely_tests(brief: str, workspace: Workspace, snapshot: Snapshot) -> str:
     """Return the test file of the code that *brief* is most likely about; empty where it has none."""
-    ranked = rank(Corpus(desk.workspace.root), desk.snapshot, Query(brief, limit=_MAX_RANKED))
-    code = [one.path for one in ranked if one.path.endswith(".py") and not is_test(desk.snapshot, one.path)]
-    shown = (path for file in code for path in _tests_to_show(file, desk) if path)
+    ranked = rank(Corpus(workspace.root), snapshot, Query(brief, limit=_MAX_RANKED))
+    code = [one.path for one in ranked if one.path.endswith(".py") and not is_test(snapshot, one.path)]
+    shown = (path for file in code for path in _tests_to_show(file, workspace, snapshot) if path)
     return next(shown, "")
 
 
-def _tests_to_show(path: str, desk: Desk) -> tuple[str, str]:
+def _tests_to_show(path: str, workspace: Workspace, snapshot: Snapshot) -> tuple[str, str]:
     """Return the test file of the file in focus, or else, as the second value, a test file to imitate."""
-    if not path.endswith(".py") or is_test(desk.snapshot, path):
+    if not path.endswith(".py") or is_test(snapshot, path):
         return "", ""
-    chosen = choose_test_path(desk.workspace, desk.snapshot, path)
-    if file_exists(desk.workspace, chosen):
+    chosen = choose_test_path(workspace, snapshot, path)
+    if file_exists(workspace, chosen):
         return chosen, ""
-    return "", choose_style_example(desk.snapshot, path, chosen) or ""
+    return "", choose_style_example(snapshot, path, chosen) or ""
 
 
 def _task(request: RunRequest) -> str:
