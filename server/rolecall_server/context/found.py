@@ -1,61 +1,174 @@
-"""The files and functions that a brief is most likely about, where the developer named no file."""
+"""The two or three files that a brief is most likely about, where the developer named none, each in one piece."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
-from rolecall_analysis import find_definition
+from rolecall_analysis import Definition, Snapshot, definitions_in, find_definition, is_test
+from rolecall_analysis.queries.symbols import definitions_named
 from rolecall_analysis.retrieval import Corpus, Query, Ranked, rank
-from rolecall_server.context.items import ContextItem, LeftOut, PackSource, body, check_shown, outline, whole_file
+from rolecall_analysis.retrieval.words import code_names
+from rolecall_server.context.items import ContextItem, LeftOut, PackSource, check_shown, whole_file
+from rolecall_server.context.parts import in_parts
 from rolecall_server.errors import FileRefused
 
-_MAX_WHOLE_FILES = 4
-_MAX_FILES = 40
-_MAX_FUNCTIONS = 60
-_LARGEST_SHARE = 0.25
-"""Of the room: one file or function that takes more would crowd out the next three."""
-_SHARE_OF_TEXT = 0.8
-"""Of the room, for files and functions; what is left names the files that may be meant as well."""
+_MAX_FILES = 4
+_MAX_RANKED = 12
+_MAX_FUNCTIONS = 40
+_MAX_HOMES = 2
+"""A name that more files define is a common word."""
+_SHARE = 0.36
+"""Of the room, for the text of all files."""
+_SHARE_OF_WHOLE = 0.12
+"""Of the room: a file among the likeliest that takes no more is shown whole."""
+_UNLIKELY = 0.42
+"""Of the best score: what has less is not likely to be used."""
+_BESIDE = frozenset(("benchmarks", "doc", "docs", "example", "examples", "test", "tests"))
+"""Folders whose files use the code and are not it."""
+_WORD = re.compile(r"[A-Za-z]+")
 
 
-def found(view: PackSource, brief: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
-    """Yield the files and functions *brief* is most likely about, the likeliest first, then what other files define.
+@dataclass(frozen=True)
+class Likely:
+    """The files that a brief is most likely about, and what else may be."""
 
-    A short file among the best is shown whole; of longer ones the functions that the brief is about. Tests are
-    left out.
+    items: tuple[ContextItem | LeftOut, ...] = ()
+    paths: tuple[str, ...] = ()
+    """The files shown, the likeliest first."""
+    concerned: tuple[Definition, ...] = ()
+    """Their definitions that the brief seems to be about, the likeliest first."""
+    likely: tuple[str, ...] = ()
+    """The files in the order of their likelihood, those that are not shown too."""
+
+
+def corpus_of(view: PackSource) -> Corpus:
+    """Return the words of the files; made anew where nobody keeps them."""
+    return view.corpus or Corpus(view.workspace.root)
+
+
+def found(view: PackSource, brief: str, room_tokens: int) -> Likely:
+    """Return the files that *brief* is most likely about: short ones whole, of long ones the functions and classes that
+    matter in their place in the file. Tests are left out, and what is not likely to be used.
     """
-    corpus = view.corpus or Corpus(view.workspace.root)
-    files = rank(corpus, view.snapshot, Query(brief, limit=_MAX_FILES))
-    left = int(room_tokens * _SHARE_OF_TEXT)
-    most = int(room_tokens * _LARGEST_SHARE)
-    whole: set[str] = set()
-    readable: list[str] = []
-    for one in files:
-        item = _file(view, one)
-        if isinstance(item, LeftOut):
-            yield item
-            continue
-        if not item.text:
-            continue
-        readable.append(item.path)
-        if len(readable) <= _MAX_WHOLE_FILES and item.tokens <= min(most, left):
-            whole.add(item.path)
-            left -= item.tokens
-            yield item
-    for one in rank(corpus, view.snapshot, Query(brief, level="function", limit=_MAX_FUNCTIONS)):
-        definition = find_definition(view.snapshot, one.path, one.name)
-        if one.path in whole or one.path not in readable or definition is None:
-            continue
-        item = body(view, definition, _why(one))
-        if item.tokens <= min(most, left):
-            left -= item.tokens
-            yield item
-    for path in readable:
-        if path not in whole:
-            yield from outline(view, path, "an outline")
+    corpus, code = corpus_of(view), _code(view.snapshot, brief)
+    defining = _defining(view.snapshot, brief, code)
+    ranked_files = rank(corpus, view.snapshot, Query(brief, limit=_MAX_RANKED, candidates=code))
+    files = [*defining, *(one for one in ranked_files if one.path not in {other.path for other in defining})]
+    ranked = rank(corpus, view.snapshot, Query(brief, level="function", limit=_MAX_FUNCTIONS))
+    readable = {one.path: _whole(view, one) for one in files}
+    texts = {path: item for path, item in readable.items() if isinstance(item, ContextItem) and item.text}
+    others = [one for one in files if one.path in texts and one not in defining]
+    said = [one.path for one in defining if one.path in texts]
+    order = [*said, *_in_order(others, ranked, texts)][: max(_MAX_FILES, len(said))]
+    least = _UNLIKELY * max((one.score for one in ranked), default=0.0)
+    likely = [(one.path, one.name) for one in ranked if one.path in order and one.score >= least]
+    wanted = [*dict.fromkeys([*_said(view.snapshot, brief, order), *likely])]
+    shown = _shown(view, order, wanted, texts, room_tokens)
+    definitions = (find_definition(view.snapshot, *place) for place in wanted)
+    refused = [item for item in readable.values() if isinstance(item, LeftOut)]
+    return Likely(
+        (*shown, *refused),
+        tuple(item.path for item in shown),
+        tuple(one for one in definitions if one is not None),
+        tuple(one.path for one in files),
+    )
 
 
-def _file(view: PackSource, ranked: Ranked) -> ContextItem | LeftOut:
+def found_within(view: PackSource, path: str, brief: str, room_tokens: int, reason: str) -> ContextItem:
+    """Return the parts of the long file *path* that *brief* is most likely about.
+
+    Raises:
+        FileRefused: it cannot be read.
+    """
+    places = {f"{path}::{one.qualified_name}" for one in definitions_in(view.snapshot, path) if one.kind != "variable"}
+    query = Query(brief, level="function", limit=_MAX_FUNCTIONS, candidates=places)
+    ranked = [(one.path, one.name) for one in rank(corpus_of(view), view.snapshot, query)]
+    wanted = [*dict.fromkeys([*_said(view.snapshot, brief, [path]), *ranked])]
+    whole = whole_file(view, path, reason)
+    (item,) = _shown(view, [path], wanted, {path: whole}, int(room_tokens / _SHARE)) or [
+        in_parts(view, path, (), reason)
+    ]
+    return item
+
+
+def _defining(snapshot: Snapshot, brief: str, code: Collection[str]) -> list[Ranked]:
+    """Return the files that define what *brief* names as code, those with most of it first; a name that many files
+    define tells nothing.
+    """
+    found: dict[str, int] = {}
+    for name in code_names(brief):
+        homes = {one.path for one in definitions_named(snapshot, name) if one.path in code and one.kind != "variable"}
+        for path in homes if len(homes) <= _MAX_HOMES else ():
+            found[path] = found.get(path, 0) + 1
+    best = sorted(found, key=lambda path: (-found[path], path))[:_MAX_FILES]
+    return [Ranked(path, "", 0.0, ("it defines what the brief names",)) for path in best]
+
+
+def _said(snapshot: Snapshot, brief: str, order: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the classes and functions of the files in *order* whose name *brief* says as code; those of the first line
+    first.
+    """
+    first = code_names(brief.strip().partition("\n")[0])
+    names = [first, code_names(brief) - first]
+    return [
+        (path, one.qualified_name)
+        for among in names
+        for path in order
+        for one in definitions_in(snapshot, path)
+        if one.kind != "variable" and one.name in among and not one.name.startswith("__")
+    ]
+
+
+def _code(snapshot: Snapshot, brief: str) -> set[str]:
+    """Return the files that a change may be about: no tests, and no examples or documents unless *brief* says so."""
+    spoken = {word.lower().rstrip("s") for word in _WORD.findall(brief)}
+    beside = {folder for folder in _BESIDE if folder.rstrip("s") not in spoken}
+    return {path for path in snapshot.files if not is_test(snapshot, path) and beside.isdisjoint(path.split("/")[:-1])}
+
+
+def _in_order(files: Sequence[Ranked], functions: Sequence[Ranked], readable: Mapping[str, ContextItem]) -> list[str]:
+    """Return the likeliest files, by their own score and that of their best function."""
+    best_file = max((one.score for one in files), default=1.0)
+    best_function = max((one.score for one in functions), default=1.0)
+    scores = {one.path: one.score / best_file for one in files if one.path in readable}
+    of_functions: dict[str, float] = {}
+    for one in functions:
+        of_functions.setdefault(one.path, one.score / best_function)
+    total = {path: score + of_functions.get(path, 0.0) for path, score in scores.items()}
+    likely = [path for path in total if total[path] >= _UNLIKELY * max(total.values())]
+    return sorted(likely, key=lambda path: -total[path])[:_MAX_FILES]
+
+
+def _shown(
+    view: PackSource,
+    order: Sequence[str],
+    wanted: Sequence[tuple[str, str]],
+    texts: Mapping[str, ContextItem],
+    room_tokens: int,
+) -> list[ContextItem]:
+    left = int(room_tokens * _SHARE)
+    shown: dict[str, ContextItem] = {}
+    for path in order:
+        if texts[path].tokens <= min(left, room_tokens * _SHARE_OF_WHOLE):
+            shown[path] = texts[path]
+            left -= texts[path].tokens
+    names: dict[str, list[str]] = {}
+    for path, name in wanted:
+        before = shown.get(path)
+        if before is not None and before.zoom == "file":
+            continue
+        more = [*names.get(path, ()), name]
+        item = in_parts(view, path, more, texts[path].reason)
+        cost = item.tokens - (before.tokens if before else 0)
+        if cost <= left:
+            names[path], shown[path] = more, item
+            left -= cost
+    return [shown[path] for path in order if path in shown]
+
+
+def _whole(view: PackSource, ranked: Ranked) -> ContextItem | LeftOut:
     try:
         check_shown(view, ranked.path)
         return whole_file(view, ranked.path, _why(ranked))

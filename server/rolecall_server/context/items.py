@@ -11,8 +11,8 @@ from rolecall_analysis.retrieval import Corpus
 from rolecall_server.errors import FileRefused
 from rolecall_server.workspace import Workspace, read_text_file, split_lines, why_private
 
-Zoom = Literal["file", "body", "signature", "diff", "notes"]
-"""A file, lines of it, what it defines; what was changed in it; what tools say of it."""
+Zoom = Literal["file", "parts", "body", "signature", "diff", "notes"]
+"""A file, parts of it, lines of it, what it defines; what was changed in it; what is said of it."""
 
 NO_ROOM = "there was no room for it"
 
@@ -28,6 +28,8 @@ class ContextItem:
     first_line: int
     """From 1; where *text* starts in the file."""
     tokens: int
+    runs: tuple[tuple[int, int], ...] = ()
+    """Of a file in parts, the runs of lines that are shown."""
 
     @property
     def last_line(self) -> int:
@@ -37,7 +39,7 @@ class ContextItem:
     @property
     def lines(self) -> tuple[tuple[int, int], ...]:
         """The runs of lines of the file that are shown as they are, from 1; none of a signature, a diff or notes."""
-        return ((self.first_line, self.last_line),) if self.zoom in ("file", "body") else ()
+        return ((self.first_line, self.last_line),) if self.zoom in ("file", "body") else self.runs
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,12 @@ prompt is often that of the next, which providers need not read twice.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from io import BytesIO, StringIO
+from pathlib import Path
 
 from rolecall_analysis import (
+    CallSite,
     Definition,
     callers,
     definitions_in,
@@ -19,8 +22,10 @@ from rolecall_analysis import (
     tests_of,
     uses,
 )
+from rolecall_analysis.queries.symbols import definitions_named
 from rolecall_server.context.at_hand import AtHand, at_hand
-from rolecall_server.context.found import found
+from rolecall_server.context.exercising import exercising
+from rolecall_server.context.found import Likely, corpus_of, found, found_within
 from rolecall_server.context.house_rules import Consent, house_rules
 from rolecall_server.context.items import (
     NO_ROOM,
@@ -36,6 +41,7 @@ from rolecall_server.context.items import (
     whole_file,
 )
 from rolecall_server.context.named import named_passages
+from rolecall_server.context.orientation import ROOT, a_map, changelog, head, how_it_runs, is_changelog
 from rolecall_server.errors import FileRefused, RequestRefused
 from rolecall_server.workspace import read_text_or_none
 
@@ -43,12 +49,22 @@ _MAX_CALL_SITES = 6
 _MAX_OF_EACH = 2
 """Of the calls of one definition, where several are looked at: one that all call would leave no room for others."""
 _CALL_SITE_LINES = 2
+_MAX_OTHER_TESTS = 3
+_LONGEST_OUTLINE = 40
+"""Lines of the outline of a test file that is not the one to extend."""
 _SHARE_OF_TESTS = 0.4
 """Of what the focus leaves: tests show the house style, but a long test file must not crowd out the callers."""
+_SHARE_OF_EXERCISING = 0.08
+"""Where the brief finds the files."""
+_SHARE_OF_MAP = 0.045
 _SHARE_OF_ALSO = 0.1
 """Of what the focus leaves, for each file that is shown beside what the focus is about."""
 _SHARE_AT_HAND = 0.15
 """Of what the focus leaves, for one piece of what the developer has at hand."""
+
+
+_OF_PYTHON = frozenset(name for kind in (str, bytes, list, dict, set, BytesIO, StringIO, Path) for name in dir(kind))
+"""Names that say nothing about whose they are: another object's ``write`` is no caller of ours."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +91,8 @@ class Focus:
     """The text of those, where the developer accepted it."""
     also: Mapping[str, str] = field(default_factory=dict[str, str])
     """Files whose beginning is shown in any case, each with the reason."""
+    writes_code: bool = False
+    """Who works changes the code: the tests that exercise it and the head of the changelog are shown."""
     named: tuple[str, ...] = ()
     """Files that the brief names; of long ones the passages that it is about are shown."""
 
@@ -105,6 +123,7 @@ def pack(view: PackSource, focus: Focus, budget_tokens: int) -> ContextPack:
     """
     if focus.path:
         check_shown(view, focus.path)
+    view = replace(view, corpus=corpus_of(view))
     first = list(_focus_items(view, focus, budget_tokens))
     room = budget_tokens - sum(item.tokens for item in first)
     choice = _with_rules(view, focus, room)
@@ -162,9 +181,9 @@ def _shows(shown: ContextItem, other: ContextItem) -> bool:
     """Return whether a reader of *shown* has seen all of *other*."""
     if shown.path != other.path or {shown.zoom, other.zoom} & {"diff", "notes"}:
         return shown == other
-    if shown.zoom == "body" and other.zoom == "body":
-        return shown.first_line <= other.first_line and other.last_line <= shown.last_line
-    return shown.zoom == "file" or (shown.zoom, shown.first_line) == (other.zoom, other.first_line)
+    if other.lines:
+        return all(any(a <= first and last <= b for a, b in shown.lines) for first, last in other.lines)
+    return shown.zoom in ("file", "parts") or (shown.zoom, shown.first_line) == (other.zoom, other.first_line)
 
 
 def render(context: ContextPack) -> str:
@@ -173,7 +192,8 @@ def render(context: ContextPack) -> str:
     for item in context.items:
         where = f", from line {item.first_line}" if item.zoom in ("body", "signature") else ""
         fence = _fence(item.text)
-        parts.append(f"## {item.path}{where} ({item.reason})\n{fence}\n{item.text.rstrip()}\n{fence}\n")
+        title = f"{item.path}{where} ({item.reason})" if item.path != ROOT else item.reason
+        parts.append(f"## {title}\n{fence}\n{item.text.rstrip()}\n{fence}\n")
     return "\n".join(parts)
 
 
@@ -193,6 +213,11 @@ def _focus_items(view: PackSource, focus: Focus, budget_tokens: int) -> Iterator
         yield whole
         return
     definition = find_definition(view.snapshot, focus.path, focus.symbol) if focus.symbol else None
+    if definition is None and focus.brief.strip():
+        parts = found_within(view, focus.path, focus.brief, int(budget_tokens * 0.5), focus.label)
+        if parts.tokens <= budget_tokens * 0.7:
+            yield parts
+            return
     if definition is None:
         raise RequestRefused(
             f"{focus.path} takes about {whole.tokens:,} tokens, more than rolecall.model.contextTokens "
@@ -212,17 +237,36 @@ def _focus_items(view: PackSource, focus: Focus, budget_tokens: int) -> Iterator
 
 
 def _surroundings(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
+    likely = found(view, focus.brief, room_tokens) if not focus.path and focus.brief.strip() else Likely()
+    shown = [*likely.items, *_front_and_named(view, focus, room_tokens)]
+    if focus.path or focus.style_path or focus.test_path:
+        shown += _tests_to_follow(view, focus, int(room_tokens * _SHARE_OF_TESTS))
+    elif focus.writes_code and likely.paths:
+        shown += exercising(view, focus.brief, likely, int(room_tokens * _SHARE_OF_EXERCISING))
+    if focus.writes_code:
+        shown += changelog(view)
+    yield from shown
+    yield from how_it_runs(view)
+    if focus.path:
+        yield from _around_the_file(view, focus)
+    else:
+        known = {one.path for one in shown if isinstance(one, ContextItem)}
+        yield from a_map(view, likely.likely, known, int(room_tokens * _SHARE_OF_MAP))
+    yield from _in_hand(view, focus, room_tokens)
+
+
+def _front_and_named(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
     for path, reason in focus.also.items():
         if read_text_or_none(view.workspace, path):
             yield beginning(view, path, reason, int(room_tokens * _SHARE_OF_ALSO))
     for path in focus.named:
-        if path != focus.path:
+        if is_changelog(path):
+            yield from head(view, path)
+        elif path != focus.path:
             yield from named_passages(view, path, focus.brief, room_tokens)
-    yield from _tests_to_follow(view, focus, int(room_tokens * _SHARE_OF_TESTS))
-    if focus.path:
-        yield from _around_the_file(view, focus)
-    else:
-        yield from found(view, focus.brief, room_tokens)
+
+
+def _in_hand(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
     others = [focus.test_path] if focus.test_path else []
     for item in at_hand(view, focus.path, focus.hand, others):
         if item.tokens > room_tokens * _SHARE_AT_HAND:
@@ -247,9 +291,20 @@ def _around_the_file(view: PackSource, focus: Focus) -> Iterator[ContextItem | L
         [definition] if definition else [d for d in definitions_in(view.snapshot, focus.path) if d.kind != "variable"]
     )
     yield from _call_sites(view, focus.path, targets)
-    for path in tests_of(view.snapshot, focus.path):
+    for path in tests_of(view.snapshot, focus.path)[:_MAX_OTHER_TESTS]:
         if path != focus.test_path:
-            yield from outline(view, path, "tests that import it")
+            yield from _short_outline(view, path, "tests that import it")
+
+
+def _short_outline(view: PackSource, path: str, reason: str) -> Iterator[ContextItem]:
+    """Yield the outline of *path*; of a long one the beginning, which says how much it is not."""
+    for item in outline(view, path, reason):
+        lines = item.text.splitlines()
+        if len(lines) <= _LONGEST_OUTLINE:
+            yield item
+            continue
+        text = "\n".join([*lines[:_LONGEST_OUTLINE], f"... {len(lines) - _LONGEST_OUTLINE} more"])
+        yield replace(item, text=text, tokens=view.count_tokens(text))
 
 
 def _tests_shown(view: PackSource, path: str, budget_tokens: int) -> Iterator[ContextItem]:
@@ -270,7 +325,7 @@ def _call_sites(view: PackSource, path: str, targets: Sequence[Definition]) -> I
         sites = [
             site
             for site in callers(view.snapshot, target)
-            if site.path != path and not is_test(view.snapshot, site.path)
+            if site.path != path and not is_test(view.snapshot, site.path) and _is_caller(view, site, target)
         ]
         of_each = {(site.path, site.caller): site for site in reversed(sites)}
         for site in list(reversed(of_each.values()))[:most]:
@@ -282,6 +337,15 @@ def _call_sites(view: PackSource, path: str, targets: Sequence[Definition]) -> I
             seen.add(place)
             sure = "calls" if site.certain else "may call"
             yield from lines_around(view, *place, _CALL_SITE_LINES, f"{sure} {target.qualified_name}")
+
+
+def _is_caller(view: PackSource, site: CallSite, target: Definition) -> bool:
+    """Return whether *site* calls *target* for sure, or by a name that nothing else in the repository, and no type of
+    Python's own, has.
+    """
+    if site.certain:
+        return True
+    return target.name not in _OF_PYTHON and len(definitions_named(view.snapshot, target.name)) == 1
 
 
 def _used(view: PackSource, path: str, definition: Definition | None) -> Iterator[ContextItem]:

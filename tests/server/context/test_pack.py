@@ -83,9 +83,10 @@ def view_of(folder: Path, text: str, buffers: dict[str, str] | None = None) -> P
 
 def shown(context: ContextPack) -> dict[str, str]:
     """The reason of each item, by path and first line; fails where one is shown twice."""
-    names = [f"{item.path}:{item.first_line}" for item in context.items]
+    items = [item for item in context.items if item.zoom != "notes"]
+    names = [f"{item.path}:{item.first_line}" for item in items]
     assert len(set(names)) == len(names), names
-    return dict(zip(names, (item.reason for item in context.items), strict=True))
+    return dict(zip(names, (item.reason for item in items), strict=True))
 
 
 def test_a_file_is_shown_with_its_tests_what_it_uses_and_who_calls_it(view: PackSource) -> None:
@@ -141,8 +142,8 @@ def test_without_a_test_file_to_extend_one_shows_the_style(view: PackSource) -> 
 
 
 def found_by(brief: str, view: PackSource) -> list[str]:
-    """The paths of what is shown for a brief that names no file, in order."""
-    return [item.path for item in pack(view, Focus("", brief=brief), AMPLE).items]
+    """The paths of the files whose text is shown for a brief that names no file, in order."""
+    return [item.path for item in pack(view, Focus("", brief=brief), AMPLE).items if item.lines]
 
 
 def test_without_a_file_the_brief_finds_some(view: PackSource) -> None:
@@ -167,7 +168,8 @@ MAIL = """
 
 
 def test_a_brief_finds_the_files_that_share_its_words_but_no_tests_and_nothing_empty(tmp_path: Path) -> None:
-    assert found_by("Send the mail", view_of(tmp_path, MAIL)) == ["mail.py", "both.py"]
+    assert found_by("Send the mail", view_of(tmp_path, MAIL)) == ["mail.py"]
+    assert found_by("Send the page", view_of(tmp_path, MAIL)) == ["both.py", "page.py", "mail.py"]
 
 
 def test_a_brief_that_shares_no_word_finds_nothing(tmp_path: Path) -> None:
@@ -176,7 +178,8 @@ def test_a_brief_that_shares_no_word_finds_nothing(tmp_path: Path) -> None:
 
 def test_a_brief_finds_what_is_typed_and_not_saved(tmp_path: Path) -> None:
     view = view_of(tmp_path, MAIL, {"page.py": "invoice = 1\n"})
-    assert [item.text for item in pack(view, Focus("", brief="invoice"), AMPLE).items] == ["invoice = 1\n"]
+    found = pack(view, Focus("", brief="invoice"), AMPLE).items
+    assert [item.text for item in found if item.lines] == ["invoice = 1\n"]
 
 
 def test_a_file_that_no_model_can_read_is_passed_over_and_it_is_said(tmp_path: Path) -> None:
@@ -195,21 +198,72 @@ def test_a_brief_finds_what_commits_described_alike_have_changed(tmp_path: Path)
     assert found_by("markup is escaped twice", view) == ["page.py"]
 
 
-def test_the_best_four_are_shown_whole_of_others_the_functions_meant_and_an_outline(tmp_path: Path) -> None:
-    one = "    def order{i}(): return 'order'\n\n    def unlike{i}(): return 1\n"
-    files = "".join(f"    #- order{i}.py\n" + one.format(i=i) for i in range(6))
-    items = pack(view_of(tmp_path, files), Focus("", brief="order"), AMPLE).items
-    assert [item.zoom for item in items[:4]] == ["file"] * 4
-    bodies = [item.text for item in items if item.zoom == "body"]
-    assert sorted(bodies[:2]) == ["def order4(): return 'order'\n", "def order5(): return 'order'\n"]
-    assert {item.path for item in items if item.zoom == "signature"} == {"order4.py", "order5.py"}
-
-
-def test_of_a_file_too_long_to_show_whole_a_brief_finds_the_functions(tmp_path: Path) -> None:
+def test_of_a_long_file_the_functions_meant_are_shown_in_their_place_with_the_top_of_the_file(tmp_path: Path) -> None:
     filler = "".join(f"    def f{i}(): return {i}\n" for i in range(600))
-    text = f"    #- big.py\n{filler}    def refund(order):\n        return -order\n"
-    items = pack(view_of(tmp_path, text), Focus("", brief="refund an order"), 4000).items
-    assert (items[0].zoom, items[0].text) == ("body", "def refund(order):\n    return -order\n")
+    text = f"    #- big.py\n    import re\n    RATE = 2\n{filler}    def refund(order):\n        return -order\n"
+    item = pack(view_of(tmp_path, text), Focus("", brief="refund an order"), 4000).items[0]
+    names = ", ".join(f"f{i}" for i in range(12))
+    assert item.text == (
+        f"import re\nRATE = 2\n... 600 lines left out (3 to 602): {names} and 588 more\n"
+        "def refund(order):\n    return -order\n"
+    )
+    assert (item.zoom, item.lines) == ("parts", ((1, 2), (603, 604)))
+
+
+def test_a_class_that_the_brief_names_as_code_is_shown_whole(tmp_path: Path) -> None:
+    filler = "".join(f"    def f{i}(): return 'order {i}'\n" for i in range(600))
+    text = f"    #- big.py\n{filler}    class Till:\n        fee = 1\n        def empty(self): return self.fee\n"
+    item = pack(view_of(tmp_path, text), Focus("", brief="Let the order take `Till` too"), 4000).items[0]
+    assert item.text.endswith("class Till:\n    fee = 1\n    def empty(self): return self.fee\n")
+
+
+def test_nothing_fills_the_room_that_is_not_likely_to_be_used(tmp_path: Path) -> None:
+    others = "".join(f"    #- other{i}.py\n    def send(page):\n        return {i}\n" for i in range(30))
+    text = f"    #- refunds.py\n    def refund_order(order):\n        return -order\n{others}"
+    view = view_of(tmp_path, text)
+    brief = "Let `refund_order` send an order back twice"
+    assert found_by(brief, view)[0] == "refunds.py"
+    assert len(found_by(brief, view)) <= 4
+    few, many = (pack(view, Focus("", brief=brief), room).tokens for room in (AMPLE, 4 * AMPLE))
+    assert few == many
+
+
+def test_examples_are_shown_only_where_the_brief_speaks_of_them(tmp_path: Path) -> None:
+    text = """
+    #- shop/refund.py
+    def refund(order): return order
+    #- examples/refund.py
+    def refund(order): return order
+    """
+    view = view_of(tmp_path, text)
+    assert found_by("Refund an order", view) == ["shop/refund.py"]
+    assert set(found_by("Refund an order in the example", view)) == {"shop/refund.py", "examples/refund.py"}
+
+
+def test_a_long_file_to_work_on_is_shown_in_parts_where_a_brief_says_what_matters(tmp_path: Path) -> None:
+    filler = "".join(f"    def f{i}(): return {i}\n" for i in range(600))
+    view = view_of(tmp_path, f"    #- big.py\n{filler}    def refund(order):\n        return -order\n")
+    item = pack(view, Focus("big.py", brief="refund an order"), 2000).items[0]
+    assert item.reason.startswith("the file to work on; in parts")
+    assert item.text.endswith("def refund(order):\n    return -order\n")
+
+
+def test_what_may_call_a_common_name_is_no_caller(tmp_path: Path) -> None:
+    text = """
+    #- log.py
+    class Log:
+        def write(self, text): pass
+        def record_twice(self, text): pass
+    #- other.py
+    def save(file):
+        file.write("a")
+    #- third.py
+    def keep(log):
+        log.record_twice("a")
+    """
+    reasons = [item.reason for item in pack(view_of(tmp_path, text), Focus("log.py"), AMPLE).items]
+    assert "may call Log.write" not in reasons
+    assert "may call Log.record_twice" in reasons
 
 
 def test_a_file_too_large_for_the_budget_falls_back_to_the_symbol_and_an_outline(tmp_path: Path) -> None:
@@ -286,6 +340,7 @@ def test_a_file_that_the_repository_keeps_from_models_is_shown_nowhere(tmp_path:
     view = view_of(tmp_path, SHOP)
     (tmp_path / name).write_text("# ours\nshop/money.py\ntests/\n")
     shown = {item.path for item in pack(view, Focus("shop/price.py", test_path="tests/test_price.py"), AMPLE).items}
+    shown -= {"."}
     assert shown == {"shop/price.py", "shop/cart.py"}
     with pytest.raises(FileRefused, match=f"{name} keeps shop/money.py from any model"):
         pack(view, Focus("shop/money.py"), AMPLE)

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 from rolecall_analysis import Snapshot, is_test
-from rolecall_analysis.retrieval import Corpus, Query, rank
 from rolecall_server.context import Focus, named_files
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, AttemptWork
 from rolecall_server.errors import BriefMissing, FileRefused
@@ -16,7 +15,6 @@ from rolecall_server.team.test_quality.test_placement import choose_style_exampl
 from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import Workspace, file_exists, read_for_model, why_not_changed
 
-_MAX_RANKED = 5
 _PROFILE = Path(__file__).with_suffix(".md")
 _ON_FAILURE = (
     "They fail since your change. Correct it; change a test that was there before only where the brief asks for "
@@ -54,7 +52,6 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trial
 def focus_of(request: RunRequest, path: str, workspace: Workspace, snapshot: Snapshot) -> Focus:
     """Return the subject of the Engineer's work on *request*; *path* is the file it was given on, if there is one."""
     test_path, style_path = _tests_to_show(path, workspace, snapshot)
-    likely = "" if path else _likely_tests(request.brief, workspace, snapshot)
     return Focus(
         path,
         request.symbol,
@@ -62,17 +59,9 @@ def focus_of(request: RunRequest, path: str, workspace: Workspace, snapshot: Sna
         style_path=style_path,
         brief=request.brief,
         hand=request.hand,
-        also={likely: "how this repository writes tests"} if likely else {},
+        writes_code=True,
         named=named_files(workspace, request.brief),
     )
-
-
-def _likely_tests(brief: str, workspace: Workspace, snapshot: Snapshot) -> str:
-    """Return the test file of the code that *brief* is most likely about; empty where it has none."""
-    ranked = rank(Corpus(workspace.root), snapshot, Query(brief, limit=_MAX_RANKED))
-    code = [one.path for one in ranked if one.path.endswith(".py") and not is_test(snapshot, one.path)]
-    shown = (path for file in code for path in _tests_to_show(file, workspace, snapshot) if path)
-    return next(shown, "")
 
 
 def _tests_to_show(path: str, workspace: Workspace, snapshot: Snapshot) -> tuple[str, str]:

@@ -162,7 +162,8 @@ def _names_in(files: Mapping[str, str | None]) -> dict[str, None]:
 
 async def _task_work(step: Step, desk: Desk, task: Task, fence: EditScope) -> AttemptWork:
     existing = [path for path in task.files if file_exists(desk.workspace, path)]
-    focus = Focus(existing[0] if existing else "", brief=f"{task.title}\n{task.text}\n{' '.join(task.symbols)}")
+    brief = f"{task.title}\n{task.text}\n{' '.join(task.symbols)}"
+    focus = Focus(existing[0] if existing else "", brief=brief, writes_code=True)
     trials = Trials(desk, [path for path in existing if path.endswith(".py")])
     told = await asyncio.to_thread(
         partial(_task_text, step, desk, task, existing[1:], has_tester=fence.room.has_tester)

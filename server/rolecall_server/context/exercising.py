@@ -1,0 +1,91 @@
+"""The test file that exercises the code a brief is about, and the part of it that matters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+
+from rolecall_analysis import Definition, definitions_in, is_test, select_tests
+from rolecall_analysis.retrieval import Query, rank
+from rolecall_analysis.retrieval.words import identifiers
+from rolecall_server.context.found import Likely, corpus_of
+from rolecall_server.context.items import ContextItem, PackSource, body, check_shown, whole_file
+from rolecall_server.context.parts import in_parts
+from rolecall_server.errors import FileRefused
+
+_REASON = "the tests that exercise it"
+_BY_NAME = 0.6
+_BY_CALLS = 0.6
+_MAX_TESTS = 12
+_MAX_CHANGED = 3
+"""So many of the likeliest definitions are asked which tests call them: each takes a walk through the graph."""
+
+
+def exercising(view: PackSource, brief: str, likely: Likely, room_tokens: int) -> Iterator[ContextItem]:
+    """Yield the part that matters of the test file for the files and definitions that are *likely* meant.
+
+    The file is found by what *brief* says and what changed together before, by its name, and by what it calls.
+    """
+    path = _likeliest_tests(view, brief, likely)
+    if not path:
+        return
+    try:
+        check_shown(view, path)
+        whole = whole_file(view, path, _REASON)
+    except FileRefused:
+        return
+    if whole.tokens > room_tokens:
+        names = " ".join(one.name for one in likely.concerned[:_MAX_CHANGED])
+        yield _matter(view, path, f"{brief}\n{names}", room_tokens)
+    else:
+        yield whole
+
+
+def _likeliest_tests(view: PackSource, brief: str, likely: Likely) -> str:
+    """Return the test file that most speaks for; empty where there is none."""
+    snapshot = view.snapshot
+    candidates = {path for path in snapshot.files if is_test(snapshot, path)}
+    ranked = rank(corpus_of(view), snapshot, Query(brief, seed=likely.paths[0], candidates=candidates))
+    calling = select_tests(snapshot, likely.concerned[:_MAX_CHANGED])
+    scores = defaultdict[str, float](float, _shares({one.path: one.score for one in ranked}))
+    for path, share in _shares({one.path: one.score for one in calling}).items():
+        scores[path] += _BY_CALLS * share
+    for n, shown in enumerate(likely.paths):
+        for path in _named_after(candidates, shown):
+            scores[path] += _BY_NAME / (n + 1)
+    return min(scores.keys() & candidates, key=lambda path: (-scores[path], path), default="")
+
+
+def _shares(scores: Mapping[str, float]) -> dict[str, float]:
+    best = max(scores.values(), default=0.0)
+    return {path: score / best for path, score in scores.items()} if best else {}
+
+
+def _named_after(tests: Iterable[str], path: str) -> list[str]:
+    stem = PurePosixPath(path).stem.strip("_")
+    return [test for test in tests if PurePosixPath(test).stem in (f"test_{stem}", f"{stem}_test")]
+
+
+def _matter(view: PackSource, path: str, text: str, room_tokens: int) -> ContextItem:
+    """Return the head of the test file *path*, the tests nearest to *text*, and the helpers that they use."""
+    functions = {one.qualified_name: one for one in definitions_in(view.snapshot, path) if one.kind != "variable"}
+    places = {f"{path}::{name}" for name in functions}
+    query = Query(text, level="function", candidates=places, limit=_MAX_TESTS)
+    wanted: list[str] = []
+    item = in_parts(view, path, wanted, _REASON)
+    for one in rank(corpus_of(view), view.snapshot, query):
+        more = [*wanted, one.name, *_helpers(view, functions, one.name)]
+        larger = in_parts(view, path, more, _REASON)
+        if larger.tokens <= room_tokens or not wanted:
+            wanted, item = more, larger
+    return item
+
+
+def _helpers(view: PackSource, functions: dict[str, Definition], name: str) -> Iterator[str]:
+    """Yield the functions and fixtures of the file, other than tests, that the text of a test names."""
+    test = functions.get(name)
+    if test is None:
+        return
+    said = set(identifiers(body(view, test, "").text))
+    yield from (each for each in functions if each in said and not each.startswith("test") and each != name)

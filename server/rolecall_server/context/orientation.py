@@ -1,0 +1,175 @@
+"""The things that everybody must know of a repository: how it is run, what it holds, where changes are told."""
+
+from __future__ import annotations
+
+import configparser
+import tomllib
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+from typing import Any, cast
+
+from rolecall_analysis import definitions_in, is_test
+from rolecall_server.context.items import ContextItem, PackSource, lines_of
+from rolecall_server.workspace import Workspace, read_text_or_none, why_private
+
+ROOT = "."
+"""The path of what is told of the repository as a whole."""
+_CHANGELOGS = ("changelog", "changes", "history", "news", "release_notes", "release-notes", "releases", "versions")
+_PROSE = (".md", ".rst", ".txt", "")
+_MOST_OF_CHANGELOG = 300
+_MOST_OF_MAP = 1_500
+_LINES_OF_CHANGELOG = 24
+_FEWEST_LINES = 4
+_NAMES_A_FILE = 6
+_DECIDING = ("filterwarnings", "addopts", "testpaths", "pythonpath", "asyncio_mode", "xfail_strict", "norecursedirs")
+"""Settings of pytest that decide how a test ends, or which are run."""
+_LINTERS = ("ruff", "black", "isort", "flake8", "pylint", "mypy", "pyright", "ty")
+
+
+def changelog(view: PackSource) -> Iterator[ContextItem]:
+    """Yield the head of the changelog, where the repository keeps one."""
+    for folder in ("", "docs", "doc"):
+        names = filter(is_changelog, _names_in(view.workspace, folder))
+        for name in sorted(names, key=lambda name: _CHANGELOGS.index(PurePosixPath(name).stem.lower())):
+            items = [*head(view, f"{folder}/{name}" if folder else name)]
+            if items:
+                yield from items
+                return
+
+
+def is_changelog(path: str) -> bool:
+    """Return whether *path* is named as changelogs are."""
+    name = PurePosixPath(path)
+    return name.stem.lower() in _CHANGELOGS and name.suffix in _PROSE
+
+
+def head(view: PackSource, path: str) -> Iterator[ContextItem]:
+    """Yield the first lines of the changelog *path*; nothing where it is empty, or kept from models."""
+    if why_private(view.workspace, path) is None and read_text_or_none(view.workspace, path):
+        heads = (lines_of(view, path, 0, n - 1, "the head of the changelog") for n in range(_LINES_OF_CHANGELOG, 0, -2))
+        yield next(one for one in heads if one.tokens <= _MOST_OF_CHANGELOG or one.last_line < _FEWEST_LINES)
+
+
+def _names_in(workspace: Workspace, folder: str) -> list[str]:
+    try:
+        return sorted(one.name for one in (workspace.root / folder).iterdir() if one.is_file() or not folder)
+    except OSError:
+        return []
+
+
+def how_it_runs(view: PackSource) -> Iterator[ContextItem]:
+    """Yield three lines: Python and packages, how tests are run, how code is written; nothing where nothing is said."""
+    project = _toml(view.workspace, "pyproject.toml")
+    lines = [line for line in (_needs(project), _tests(view, project), _style(view.workspace, project)) if line]
+    if lines:
+        text = "\n".join(lines) + "\n"
+        yield ContextItem(ROOT, "How this repository is run", "notes", text, 1, view.count_tokens(text))
+
+
+def _needs(project: Mapping[str, Any]) -> str:
+    declared = _table(project.get("project"))
+    python = declared.get("requires-python")
+    needs = declared.get("dependencies")
+    packages = ", ".join(str(one) for one in cast("Iterable[Any]", needs)) if isinstance(needs, list) else ""
+    told = [f"Python {python}" if isinstance(python, str) else "", f"needs {packages}" if packages else ""]
+    return "; ".join(part for part in told if part)
+
+
+def _tests(view: PackSource, project: Mapping[str, Any]) -> str:
+    paths = [path for path in view.snapshot.files if is_test(view.snapshot, path)]
+    settings = _pytest_settings(view.workspace, project)
+    if not paths and not settings:
+        return ""
+    runner = "pytest" if settings or _uses_pytest(view, paths) else "unittest"
+    decided = [f"{name} = {' '.join(str(settings[name]).split())}" for name in _DECIDING if name in settings]
+    return "; ".join([f"Tests: python -m {runner}", *decided])
+
+
+def _pytest_settings(workspace: Workspace, project: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the settings of pytest from the first file that pytest would take them from."""
+    tool = _table(_table(project.get("tool")).get("pytest"))
+    from_toml = _table(tool.get("ini_options")) or {name: value for name, value in tool.items() if name in _DECIDING}
+    return (
+        _section(workspace, "pytest.ini", "pytest")
+        or from_toml
+        or _section(workspace, "tox.ini", "pytest")
+        or _section(workspace, "setup.cfg", "tool:pytest")
+    )
+
+
+def _section(workspace: Workspace, name: str, section: str) -> Mapping[str, Any]:
+    parser = configparser.RawConfigParser(strict=False)
+    try:
+        parser.read_string(read_text_or_none(workspace, name) or "")
+    except configparser.Error:
+        return {}
+    return dict(parser[section]) if parser.has_section(section) else {}
+
+
+def _uses_pytest(view: PackSource, paths: Sequence[str]) -> bool:
+    facts = [view.snapshot.files[path] for path in paths]
+    if any(one.module.partition(".")[0] == "pytest" for each in facts for one in each.imports):
+        return True
+    return any(one.kind == "function" and one.name.startswith("test") for each in facts for one in each.definitions)
+
+
+def _style(workspace: Workspace, project: Mapping[str, Any]) -> str:
+    tools = _table(project.get("tool"))
+    own = _toml(workspace, "ruff.toml") or _toml(workspace, ".ruff.toml")
+    used = [name for name in _LINTERS if name in tools or (name == "ruff" and own)]
+    tables = (own, *(_table(tools.get(name)) for name in ("ruff", "black")))
+    lengths = [table["line-length"] for table in tables if isinstance(table.get("line-length"), int)]
+    told = [f"lines of at most {lengths[0]}" if lengths else "", f"checked by {', '.join(used)}" if used else ""]
+    return "; ".join(part for part in told if part).capitalize()
+
+
+def a_map(view: PackSource, likely: Sequence[str], shown: Collection[str], room_tokens: int) -> Iterator[ContextItem]:
+    """Yield the paths of the repository with a line each, those in *likely* first, without those *shown*.
+
+    An empty repository is said to be empty.
+    """
+    files = [path for path in view.snapshot.files if why_private(view.workspace, path) is None]
+    if not files and not _holds_anything(view.workspace):
+        text = "The repository is empty: it holds no file yet.\n"
+        yield ContextItem(ROOT, "What the repository holds", "notes", text, 1, view.count_tokens(text))
+        return
+    known = [path for path in likely if path in view.snapshot.files]
+    order = [*known, *sorted(set(files) - set(known), key=lambda path: (is_test(view.snapshot, path), path))]
+    rest = [path for path in order if path not in shown]
+    lines: list[str] = []
+    left = min(_MOST_OF_MAP, room_tokens)
+    for path in rest:
+        line = _line(view, path)
+        left -= view.count_tokens(f"{line}\n")
+        if left < 0:
+            lines.append(f"… and {len(rest) - len(lines)} other files")
+            break
+        lines.append(line)
+    if lines:
+        text = "\n".join(lines) + "\n"
+        yield ContextItem(ROOT, "The other files of the repository", "notes", text, 1, view.count_tokens(text))
+
+
+def _line(view: PackSource, path: str) -> str:
+    """Return *path* and a few of the names that it defines at its top level; of tests the path says enough."""
+    if is_test(view.snapshot, path):
+        return path
+    own = [one for one in definitions_in(view.snapshot, path) if one.kind != "variable" and not one.scope]
+    names = [*dict.fromkeys(one.name for one in sorted(own, key=lambda one: one.name.startswith("_")))]
+    more = f" and {len(names) - _NAMES_A_FILE} more" if len(names) > _NAMES_A_FILE else ""
+    return f"{path}: {', '.join(names[:_NAMES_A_FILE])}{more}" if names else path
+
+
+def _holds_anything(workspace: Workspace) -> bool:
+    return any(not name.startswith(".") for name in _names_in(workspace, ""))
+
+
+def _toml(workspace: Workspace, name: str) -> Mapping[str, Any]:
+    try:
+        return tomllib.loads(read_text_or_none(workspace, name) or "")
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _table(value: object) -> Mapping[str, Any]:
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}

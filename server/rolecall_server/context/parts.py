@@ -1,0 +1,158 @@
+"""A file in parts, in its own order: what stands at its top level, and of its definitions those that matter, whole.
+
+A line that begins with dots stands for each run of lines that is left out, with their number and what they define.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import groupby
+
+from rolecall_analysis import Definition, definitions_in
+from rolecall_server.context.items import ContextItem, PackSource, whole_file
+from rolecall_server.workspace import split_lines
+
+_LONG_TABLE = 30
+"""A statement of the module with more lines is data; its beginning shows its form."""
+_LONG_DOCSTRING = 12
+_BEGINNING = 6
+_LONG_CLASS_BODY = 60
+_SHORTEST_GAP = 2
+"""Fewer lines take no more room than the line that stands for them."""
+_MAX_NAMES = 12
+_LICENCE = re.compile(r"licen[cs]e|copyright|SPDX|all rights reserved", re.IGNORECASE)
+_EXPORTS = "__all__"
+HOW_TO_READ = "in parts: `... n lines left out` stands for the others"
+
+
+def in_parts(view: PackSource, path: str, wanted: Collection[str], reason: str) -> ContextItem:
+    """Return *path* with the definitions *wanted*, by qualified name, the classes around them, and its top level.
+
+    All of it where little would be left out.
+
+    Raises:
+        FileRefused: it cannot be read.
+    """
+    whole = whole_file(view, path, reason)
+    lines = split_lines(whole.text)
+    definitions = [one for one in definitions_in(view.snapshot, path) if _end(one) < len(lines)]
+    kept = _kept(lines, definitions, wanted)
+    if len(kept) == len(lines):
+        return whole
+    text = "".join(_written(lines, kept, definitions))
+    return ContextItem(path, f"{reason}; {HOW_TO_READ}", "parts", text, 1, view.count_tokens(text), _runs(kept))
+
+
+def _kept(lines: Sequence[str], definitions: Sequence[Definition], wanted: Collection[str]) -> set[int]:
+    """Return the numbers of the lines to show, from 0."""
+    blocks = [one for one in definitions if one.kind != "variable"]
+    kept = _level(lines, definitions, "", range(len(lines))) - _licence(lines)
+    for one in blocks:
+        if one.qualified_name in wanted:
+            kept |= _around(lines, definitions, one)
+    return _with_short_gaps(_without_lone_blanks(kept, lines), lines)
+
+
+def _without_lone_blanks(kept: set[int], lines: Sequence[str]) -> set[int]:
+    """Return *kept* without the empty lines that only part what is left out."""
+    alone = (
+        run
+        for run in _runs(kept)
+        if run[0] > 1 and run[1] < len(lines) and not "".join(lines[run[0] - 1 : run[1]]).strip()
+    )
+    return kept - {number for first, last in alone for number in range(first - 1, last)}
+
+
+def _with_short_gaps(kept: set[int], lines: Sequence[str]) -> set[int]:
+    """Return *kept* with the lines that take no more room than what would stand for them."""
+    gaps = _runs(set(range(len(lines))) - kept)
+    return kept | {n for first, last in gaps if last - first < _SHORTEST_GAP for n in range(first - 1, last)}
+
+
+def _around(lines: Sequence[str], definitions: Sequence[Definition], wanted: Definition) -> set[int]:
+    """Return the lines of *wanted*, or of the function that it lies in, and of what stands in the classes around."""
+    by_name = {one.qualified_name: one for one in definitions if one.kind != "variable"}
+    names = wanted.qualified_name.split(".")
+    outer = [by_name[name] for n in range(1, len(names)) if (name := ".".join(names[:n])) in by_name]
+    kept: set[int] = set()
+    for one in outer:
+        if one.kind in ("function", "method"):
+            return kept | _span(one)
+        kept |= _level(lines, definitions, one.qualified_name, _span(one))
+    return kept | _span(wanted)
+
+
+def _level(lines: Sequence[str], definitions: Sequence[Definition], scope: str, within: Iterable[int]) -> set[int]:
+    """Return the lines *within* that belong to *scope* itself, the module or a class, and to nothing defined in it; of
+    long tables and docstrings the beginning.
+    """
+    inner = [one for one in definitions if one.scope == scope]
+    kept = set(within)
+    for one in inner:
+        if one.kind != "variable":
+            kept -= _span(one)
+        elif one.name != _EXPORTS and len(_span(one)) > _LONG_TABLE:
+            kept -= set(sorted(_span(one))[_BEGINNING:-1])
+    docstring = _docstring(lines, min(kept, default=0), kept)
+    if len(docstring) > _LONG_DOCSTRING:
+        kept -= set(docstring[_BEGINNING:-1])
+    own = sorted(kept)
+    return set(own[:_LONG_CLASS_BODY]) if scope else kept
+
+
+def _docstring(lines: Sequence[str], first: int, among: Collection[int]) -> list[int]:
+    """Return the lines of the first long string literal that begins a line among the first of a class or module."""
+    for start in range(first, min(first + _LONG_DOCSTRING, len(lines))):
+        mark = re.match(r"\s*[rRuU]?(\"\"\"|''')", lines[start])
+        if mark is None:
+            continue
+        rest = lines[start][mark.end() :]
+        if mark[1] in rest:
+            return [start]
+        end = next((n for n in range(start + 1, len(lines)) if mark[1] in lines[n]), start)
+        return [n for n in range(start, end + 1) if n in among]
+    return []
+
+
+def _licence(lines: Sequence[str]) -> set[int]:
+    """Return the comment at the top of a file where it is about its licence."""
+    end = next((n for n, line in enumerate(lines) if line.strip() and not line.startswith("#")), len(lines))
+    top = "".join(lines[:end])
+    return set(range(end)) if _LICENCE.search(top) else set()
+
+
+def _written(lines: Sequence[str], kept: Collection[int], definitions: Sequence[Definition]) -> Iterator[str]:
+    for is_kept, numbers in groupby(range(len(lines)), kept.__contains__):
+        run = [*numbers]
+        if is_kept:
+            yield from (lines[number] for number in run)
+        else:
+            yield _gap(lines, run, definitions)
+
+
+def _gap(lines: Sequence[str], run: Sequence[int], definitions: Sequence[Definition]) -> str:
+    first, last = run[0], run[-1]
+    inside = [one for one in definitions if one.kind != "variable" and first <= one.span.start.line <= last]
+    outermost = [one for one in inside if not any(one.scope == other.qualified_name for other in inside)]
+    names = [*dict.fromkeys(one.name for one in outermost)]
+    more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    told = f": {', '.join(names[:_MAX_NAMES])}{more}" if names else ""
+    text = next((lines[number] for number in run if lines[number].strip()), "")
+    indent = text[: len(text) - len(text.lstrip())]
+    return f"{indent}... {len(run)} lines left out ({first + 1} to {last + 1}){told}\n"
+
+
+def _runs(numbers: Collection[int]) -> tuple[tuple[int, int], ...]:
+    """Return the first and the last of each unbroken run of *numbers*, which are from 0; the runs are from 1."""
+    firsts = sorted(number + 1 for number in numbers if number - 1 not in numbers)
+    lasts = sorted(number + 1 for number in numbers if number + 1 not in numbers)
+    return tuple(zip(firsts, lasts, strict=True))
+
+
+def _span(definition: Definition) -> set[int]:
+    return set(range(definition.span.start.line, _end(definition) + 1))
+
+
+def _end(definition: Definition) -> int:
+    return definition.span.end.line

@@ -1,0 +1,89 @@
+"""The tests that are shown beside the code that a brief is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rolecall_analysis import Index
+from rolecall_server.context import ContextItem, Focus, PackSource, pack
+from rolecall_server.model import estimate_tokens
+from rolecall_server.workspace import Workspace
+from support.fixture import parse_fixture
+
+SHOP = """
+    #- shop/__init__.py
+    #- shop/refunds.py
+    def refund(order):
+        return -order
+
+    #- shop/cart.py
+    from shop.refunds import refund
+
+    def give_back(cart):
+        return refund(cart)
+
+    #- tests/test_other.py
+    def test_nothing():
+        pass
+"""
+
+
+def exercised_by(
+    folder: Path, text: str, brief: str = "Let refund take an order twice", room: int = 16_000
+) -> ContextItem:
+    root = parse_fixture(text).write_to(folder).resolve()
+    index = Index(root)
+    index.scan()
+    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
+    items = pack(view, Focus("", brief=brief, writes_code=True), room).items
+    (item,) = (item for item in items if item.reason.startswith("the tests that exercise it"))
+    return item
+
+
+def test_the_file_named_after_the_code_is_shown(tmp_path: Path) -> None:
+    named = "    #- tests/test_refunds.py\n    def test_it():\n        pass\n"
+    assert exercised_by(tmp_path, SHOP + named).path == "tests/test_refunds.py"
+
+
+def test_the_file_whose_tests_call_the_code_is_shown_whatever_its_name(tmp_path: Path) -> None:
+    calling = (
+        "    #- tests/test_money.py\n    from shop.cart import give_back\n\n    def test_it():\n        give_back(1)\n"
+    )
+    assert exercised_by(tmp_path, SHOP + calling).path == "tests/test_money.py"
+
+
+def test_of_a_long_file_the_nearest_tests_are_shown_with_their_helpers_and_the_imports(tmp_path: Path) -> None:
+    filler = "".join(f"    def test_{n}():\n        first = {n}\n        assert first == {n}\n\n" for n in range(300))
+    text = f"""{SHOP}
+    #- tests/test_refunds.py
+    import pytest
+    from shop.refunds import refund
+
+    @pytest.fixture
+    def paid():
+        first = 1
+        return first
+
+{filler}
+    def test_refund_of_an_order(paid):
+        assert refund(paid) == -1
+
+    def test_last():
+        first = 1
+        second = 2
+        assert first != second
+"""
+    item = exercised_by(tmp_path, text, room=4_000)
+    assert item.zoom == "parts"
+    assert item.text.startswith("import pytest\nfrom shop.refunds import refund\n\n@pytest.fixture\ndef paid():\n")
+    assert "def test_refund_of_an_order(paid):\n    assert refund(paid) == -1\n" in item.text
+    assert "def test_last" not in item.text
+
+
+def test_tests_that_are_kept_from_models_are_not_shown(tmp_path: Path) -> None:
+    root = parse_fixture(SHOP + "    #- .aiignore\n    tests/\n").write_to(tmp_path).resolve()
+    index = Index(root)
+    index.scan()
+    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
+    items = pack(view, Focus("", brief="refund", writes_code=True), 16_000).items
+    assert not [item for item in items if item.path.startswith("tests/")]
