@@ -40,21 +40,22 @@ class Recorded:
 
 
 RUNS = [
-    Recorded("xmltodict", ("1",), ("tests/test_cdata_elements.py", "xmltodict.py"), 119, 147),
+    Recorded("xmltodict", ("1", "1"), ("tests/test_dicttoxml.py", "xmltodict.py"), 119, 160),
     Recorded(
         "cachetools",
-        ("1", "1"),
+        (),
         (
             "CHANGELOG.rst",
             "docs/index.rst",
             "src/cachetools/__init__.pyi",
-            "src/cachetools/_cached.py",
             "src/cachetools/_decorator.py",
             "src/cachetools/func.pyi",
-            "tests/test_discard.py",
+            "tests/test_cached.py",
+            "tests/test_cachedmethod.py",
+            "tests/test_func.py",
         ),
         465,
-        498,
+        487,
     ),
     Recorded(
         "isodate",
@@ -67,7 +68,7 @@ RUNS = [
             "tests/test_interval.py",
         ),
         280,
-        375,
+        452,
     ),
 ]
 

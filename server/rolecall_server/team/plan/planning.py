@@ -62,9 +62,9 @@ _TAKES: Mapping[tuple[str, str], Taken] = {
 }
 """The calls and tokens that a piece of work of a role takes, before the store has any.
 
-Source: the means of the runs in docs/team.md, whose calls `tests/e2e/team_recordings` counts; one review of two is
-answered by a call. No change had to be repaired, which is work of the kind ``integrate``: where several tasks are
-joined it is assumed.
+Source: the means of earlier runs in docs/team.md; one review of two is answered by a call. No change had to be repaired
+in them, which is work of the kind ``integrate``: where several tasks are joined it is assumed. `test_planning.py` holds
+it against the calls of `tests/e2e/team_recordings`.
 """
 _REPLY_SHARE, _WORDS_OF_A_REPLY, _MOST_REPLIES = 0.5, 310, 1.5
 """Replies grow with the brief: half of what stands in the table, and as much again for each 310 words, up to 1.5 times.
