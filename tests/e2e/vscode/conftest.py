@@ -23,7 +23,9 @@ import pytest
 from support.patience import PATIENCE_S
 
 StartCodeServer = Callable[..., str]
-"""From the settings and the environment of a machine, and other extensions, to the address its VS Code listens at."""
+"""From the settings and the environment of a machine, and other extensions, to the address its VS Code listens at.
+
+With ``trusts=False`` it trusts no folder until the developer does."""
 
 Play = Callable[[str, Mapping[str, object]], Mapping[str, str]]
 """From the name of a driver beside this file and its scenario to what it reports after playing that to its end."""
@@ -44,6 +46,7 @@ WORKBENCH_SETTINGS = {
     "window.commandCenter": False,
     "telemetry.telemetryLevel": "off",
     "chat.disableAIFeatures": True,
+    "security.workspace.trust.startupPrompt": "never",
 }
 
 
@@ -66,7 +69,7 @@ def machine() -> Iterator[Path]:
 
 OPTIONS = (
     *("--bind-addr", "127.0.0.1:0", "--auth", "none", "--disable-telemetry", "--disable-update-check"),
-    *("--disable-workspace-trust", "--disable-getting-started-override", "--ignore-last-opened"),
+    *("--disable-getting-started-override", "--ignore-last-opened"),
     *("--reconnection-grace-time", "5"),
 )
 
@@ -90,7 +93,9 @@ def start_code_server(
     output = machine / "data" / "logs" / "code-server.log"
     with ExitStack() as at_the_end:
 
-        def start(settings: Mapping[str, object], environment: Mapping[str, str], *others: Path) -> str:
+        def start(
+            settings: Mapping[str, object], environment: Mapping[str, str], *others: Path, trusts: bool = True
+        ) -> str:
             configure(machine, settings)
             variables = {**own_environment(machine), **environment}
             extensions = [option for extension in (vsix, *others) for option in ("--install-extension", extension)]
@@ -98,9 +103,10 @@ def start_code_server(
             installed = subprocess.run(install, capture_output=True, text=True, check=False, env=variables)
             assert installed.returncode == 0, installed.stdout + installed.stderr
             output.parent.mkdir(parents=True, exist_ok=True)
+            options = (*OPTIONS, "--disable-workspace-trust") if trusts else OPTIONS
             at_the_end.callback(shutil.copytree, output.parent, artifacts / "logs", dirs_exist_ok=True)
             with output.open("w", encoding="utf-8") as log:
-                process = subprocess.Popen([*program, *folders, *OPTIONS], stdout=log, stderr=log, env=variables)
+                process = subprocess.Popen([*program, *folders, *options], stdout=log, stderr=log, env=variables)
             at_the_end.callback(end, process)
             return wait_for_address(process, output)
 
