@@ -5,6 +5,7 @@ import type { ExtensionContext } from "vscode";
 
 import { createAssistant } from "./assistant/index.ts";
 import { registerCommands } from "./commands.ts";
+import { registerFolderTests } from "./folderTests.ts";
 import { createGraph } from "./graph/index.ts";
 import { createReview } from "./review/index.ts";
 import { createRuns } from "./runs/index.ts";
@@ -33,6 +34,7 @@ export function activate(context: ExtensionContext): void {
     ...createRuns(created, setup.onDidMove, setup.questions, log),
     ...createTesting(context, created, review.desk, log),
     ...createGraph(context, created, log),
+    registerFolderTests(created, setup.mayBegin),
     workspace.onDidGrantWorkspaceTrust(() => created.restart()),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("rolecall.server")) {

@@ -17,6 +17,7 @@ CLIENT_ONLY = {
     *("rolecall.server.restart", "rolecall.logs.show", "rolecall.menu.show", "rolecall.model.choose"),
     *("rolecall.brief.write", "rolecall.brief.run", "rolecall.question.answer"),
     *("rolecall.graph.calls", "rolecall.graph.impact", "rolecall.graph.modules"),
+    "rolecall.tests.generateFolder",
 }
 
 

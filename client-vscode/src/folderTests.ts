@@ -1,0 +1,102 @@
+/** Tests for a whole folder: its files are named first, then one run after the other writes a proposal for each. */
+
+import { commands, ProgressLocation, RelativePattern, Uri, window, workspace } from "vscode";
+import type { CancellationToken, Disposable } from "vscode";
+
+import { mayNeedTests } from "./pythonFiles.ts";
+import type { RunParams } from "./protocol.ts";
+import type { Server } from "./server.ts";
+
+const NAMED = 12;
+const NOT_OURS = "**/{.venv,venv,env,node_modules,site-packages,__pycache__,.tox,.nox,build,dist}/**";
+
+export function registerFolderTests(server: Server, mayBegin: (command: string) => Promise<boolean>): Disposable {
+  return commands.registerCommand("rolecall.tests.generateFolder", async (folder: unknown) => {
+    if (folder instanceof Uri && (await mayBegin("rolecall.tests.generate"))) {
+      await generateFor(server, folder);
+    }
+  });
+}
+
+async function generateFor(server: Server, folder: Uri): Promise<void> {
+  const files = await filesIn(folder);
+  const where = workspace.asRelativePath(folder);
+  if (files.length === 0) {
+    void window.showInformationMessage(`Rolecall: ${where} holds no Python file that tests could be written for.`);
+    return;
+  }
+  const named = files.slice(0, NAMED).map((file) => workspace.asRelativePath(file));
+  const more = files.length > NAMED ? `\n… and ${files.length - NAMED} more` : "";
+  const detail = `One file after the other, each with a proposal of its own. Nothing is written before you accept it.\n\n${named.join("\n")}${more}`;
+  const what = files.length === 1 ? "1 file" : `${files.length} files`;
+  const question = `Generate tests for ${what} in ${where}?`;
+  if ((await window.showInformationMessage(question, { modal: true, detail }, "Generate")) === undefined) {
+    return;
+  }
+  const proposals = await window.withProgress(
+    { location: ProgressLocation.Notification, title: "Rolecall: tests", cancellable: true },
+    (progress, token) =>
+      oneByOne(server, files, token, (file, n) =>
+        progress.report({ message: `${workspace.asRelativePath(file)} (${n + 1} of ${files.length})`, increment: 100 / files.length }),
+      ),
+  );
+  const said = `Rolecall: ${proposals.made} of ${what} in ${where} got a proposal of tests${proposals.cancelled ? "; the rest was cancelled" : ""}.`;
+  if ((await window.showInformationMessage(said, ...(proposals.made > 0 ? ["Review"] : []))) === "Review") {
+    await commands.executeCommand("rolecall.review.show");
+  }
+}
+
+/** The files that tests may be written for, in the order of their paths; none that are empty. */
+async function filesIn(folder: Uri): Promise<Uri[]> {
+  const found = await workspace.findFiles(new RelativePattern(folder, "**/*.py"), NOT_OURS);
+  const wanted = found.filter((file) => mayNeedTests(workspace.asRelativePath(file, false)));
+  const states = await Promise.all(wanted.map((file) => workspace.fs.stat(file)));
+  return wanted.filter((_, n) => (states[n]?.size ?? 0) > 0).sort((one, other) => (one.path < other.path ? -1 : 1));
+}
+
+/** Runs for each of *files*, until the developer cancels; those that begin nothing are passed over. */
+async function oneByOne(
+  server: Server,
+  files: readonly Uri[],
+  token: CancellationToken,
+  tell: (file: Uri, n: number) => void,
+): Promise<{ readonly made: number; readonly cancelled: boolean }> {
+  const { code2ProtocolConverter: convert } = await server.ready();
+  let made = 0;
+  for (const [n, file] of files.entries()) {
+    if (token.isCancellationRequested) {
+      return { made, cancelled: true };
+    }
+    tell(file, n);
+    made += (await runFor(server, convert.asUri(file), token)) ? 1 : 0;
+  }
+  return { made, cancelled: token.isCancellationRequested };
+}
+
+/** Whether a run for the file *uri* made a proposal; it is cancelled with *token*. */
+async function runFor(server: Server, uri: string, token: CancellationToken): Promise<boolean> {
+  const ended: RunParams[] = [];
+  let wake = (): void => undefined;
+  const listening = server.onRun((run) => {
+    if (run.state !== "started" && run.state !== "waiting") {
+      ended.push(run);
+      wake();
+    }
+  });
+  try {
+    const reply = await commands.executeCommand<{ readonly runId?: string } | undefined>("rolecall.tests.generate", { uri });
+    const runId = reply?.runId;
+    if (runId === undefined || runId === "") {
+      return false;
+    }
+    const cancelling = token.onCancellationRequested(() => commands.executeCommand("rolecall.run.cancel", { runId }));
+    const isOver = (): RunParams | undefined => ended.find((run) => run.runId === runId);
+    while (isOver() === undefined) {
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+    cancelling.dispose();
+    return isOver()?.proposalId !== undefined;
+  } finally {
+    listening.dispose();
+  }
+}
