@@ -57,7 +57,10 @@ export function createTesting(context: ExtensionContext, server: Server, desk: D
 
   const open = (): string[] => desk.now().proposals.map(({ proposalId }) => proposalId);
   const all = (): string[] => [...new Set([...remembered(context.workspaceState), ...shown.keys(), ...open()])];
-  addProfiles(controller, (request, token, coverage) => runTests(server, controller, items, request, token, coverage));
+  const known = (proposalId: string): ProposalTests | undefined => shown.get(proposalId)?.tests;
+  addProfiles(controller, (request, token, coverage) =>
+    runTests(server, controller, items, request, token, coverage, known),
+  );
   controller.refreshHandler = () => ask(all());
   return [
     controller,

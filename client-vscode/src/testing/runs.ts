@@ -4,12 +4,12 @@ import { TestMessage } from "vscode";
 import type { CancellationToken, TestController, TestItem, TestRun, TestRunRequest } from "vscode";
 
 import { TestsRunRequest } from "../protocol.ts";
-import type { TestsRunResult } from "../protocol.ts";
+import type { ProposalTests, TestsRunResult } from "../protocol.ts";
 import type { Server } from "../server.ts";
 import { addCoverage } from "./coverage.ts";
 import type { Items } from "./items.ts";
 import { leavesOf } from "./items.ts";
-import { tell } from "./results.ts";
+import { tell, tellSurvivors } from "./results.ts";
 import { aboutCoverage, asOutput } from "./words.ts";
 
 interface Errand {
@@ -19,6 +19,9 @@ interface Errand {
   readonly leaves: readonly TestItem[];
 }
 
+/** What is known of a proposal's tests; undefined where nothing is. */
+export type Known = (proposalId: string) => ProposalTests | undefined;
+
 /** Runs what *request* asks for, proposal by proposal, with what it reaches where *coverage* is wanted. */
 export async function runTests(
   server: Server,
@@ -27,6 +30,7 @@ export async function runTests(
   request: TestRunRequest,
   token: CancellationToken,
   coverage: boolean,
+  known: Known,
 ): Promise<void> {
   const errands = errandsOf(controller, items, request);
   const run = controller.createTestRun(request);
@@ -37,10 +41,19 @@ export async function runTests(
     for (const errand of errands) {
       if (!token.isCancellationRequested) {
         await runOne(server, controller, items, request, run, errand, token, coverage);
+        tellAgain(run, controller, known(errand.proposalId));
       }
     }
   } finally {
     run.end();
+  }
+}
+
+/** The faults that no test notices are of the tests, not of one run: the latest run has them too. */
+function tellAgain(run: TestRun, controller: TestController, proposal: ProposalTests | undefined): void {
+  const root = proposal === undefined ? undefined : controller.items.get(proposal.proposalId);
+  if (proposal !== undefined && proposal.misfit === "" && root !== undefined) {
+    tellSurvivors(run, root, proposal);
   }
 }
 
