@@ -70,7 +70,7 @@ async def test_a_call_that_goes_on_shows_only_what_is_new(tmp_path: Path) -> Non
 async def test_a_call_that_failed_says_so_and_what_is_set_down_for_it(tmp_path: Path) -> None:
     text = page(await asked(tmp_path, ReplyCut("half")))
     assert "It failed: ReplyCut: half" in text
-    assert "The endpoint did not count;" in text
+    assert "No reply came;" in text
 
 
 async def test_conversations_of_one_run_have_manifests_of_their_own(tmp_path: Path) -> None:
