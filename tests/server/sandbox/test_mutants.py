@@ -87,6 +87,7 @@ def test_each_operator_makes_its_mutants(text: str, expected: set[tuple[str, str
         "import a\n",
         "__all__ = ['a', 'b']\n__version__ = '1'\nTYPE_CHECKING = False\n",
         "x = f'text {a + 1} text {b:>10}'\n",
+        "x = max(a, b)\nx = min(a, b, c)\n",
         "def f(:\n",
         "",
     ],

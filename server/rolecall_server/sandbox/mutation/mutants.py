@@ -58,6 +58,7 @@ _ARITHMETIC: dict[type[ast.operator], tuple[str, tuple[str, ...]]] = {
     ast.BitOr: ("|", ("&",)),
     ast.BitXor: ("^", ("&",)),
 }
+_SYMMETRIC = ("max", "min")
 _FOR_CHECKERS = ("cast", "NewType", "TypeVar", "ParamSpec")
 """Functions whose first argument is for those who read types."""
 
@@ -338,7 +339,7 @@ def _other_constants(value: object) -> Iterator[str]:
 
 def _called(node: ast.Call, source: _Source) -> Iterator[_Edit]:
     """Neighbouring arguments exchanged, and keyword arguments left out."""
-    if not any(isinstance(argument, ast.Starred) for argument in node.args):
+    if not any(isinstance(argument, ast.Starred) for argument in node.args) and not _is_symmetric(node):
         for left, right in pairwise(node.args):
             (start, left_end), (right_start, end) = source.span(left), source.span(right)
             middle = source.content[left_end:right_start].decode("utf-8", "surrogatepass")
@@ -350,6 +351,11 @@ def _called(node: ast.Call, source: _Source) -> Iterator[_Edit]:
         start = _start_of(keyword, source)
         comma = re.compile(rb"\s*,").match(source.content, value_end)
         yield _Edit(start, comma.end() if comma else value_end, "", keyword.value.lineno, "argument")
+
+
+def _is_symmetric(node: ast.Call) -> bool:
+    """Return whether it makes no difference to a call in which order its arguments stand."""
+    return isinstance(node.func, ast.Name) and node.func.id in _SYMMETRIC and not node.keywords
 
 
 def _start_of(keyword: ast.keyword, source: _Source) -> int:
