@@ -69,10 +69,11 @@ async def tried(
     path: str = "price.py",
     timeout_s: float = PATIENCE_S,
     at_most: int = 200,
+    by_test: bool = False,
 ) -> MutationRun:
     async with shadow_workspace(workspace, confinement) as shadow:
         assert isinstance(shadow, Shadow)
-        run = await run_mutants(shadow, python, path, lines, timeout_s=timeout_s, at_most=at_most)
+        run = await run_mutants(shadow, python, path, lines, timeout_s=timeout_s, at_most=at_most, by_test=by_test)
     assert isinstance(run, MutationRun), str(run)
     return run
 
@@ -168,6 +169,23 @@ async def test_tests_that_take_long_to_begin_are_given_the_time_for_it(
     slow = THOROUGH.replace("from price", "import time\n    time.sleep(0.4)\n    from price")
     run = await tried(workspace_of(PRICE + slow), python, confinement, [2], at_most=2)
     assert (len(run.killed), run.survived) == (2, ())
+
+
+async def test_two_that_try_mutants_at_the_same_time_find_what_one_finds(
+    workspace_of: WorkspaceOf, python: Interpreter, confinement: Confinement, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    workspace = workspace_of(PRICE + LAX)
+    runs: list[MutationRun] = []
+    for n_drivers in (1, 2):
+        monkeypatch.setattr(mutation_run, "_MOST_DRIVERS", n_drivers)
+        monkeypatch.setattr(mutation_run, "_LEAST_TO_SHARE", 2)
+        monkeypatch.setattr(mutation_run, "cpu_count", lambda: 2)
+        runs.append(await tried(workspace, python, confinement, range(1, 5), by_test=True))
+    alone, shared = runs
+    assert (shared.killed, shared.killers, shared.survived) == (alone.killed, alone.killers, alone.survived)
+    assert alone.killed
+    assert alone.survived
+    assert not shared.untried
 
 
 async def test_no_more_than_wanted_are_tried_and_the_others_are_told(

@@ -7,6 +7,7 @@ import random
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from os import cpu_count
 
 from rolecall_server.sandbox.event_lines import GARBLED, read_record
 from rolecall_server.sandbox.mutation.mutants import Mutant, even_choice, mutants_of
@@ -22,6 +23,9 @@ _BEFORE, _AFTER = -1, -2
 """The numbers of the trials of the text as it was."""
 _SLOWER_TIMES = 5
 _LEAST_TIMEOUT_S = 3.0
+_MOST_DRIVERS = 2
+_LEAST_TO_SHARE = 8
+"""Fewer mutants are tried one after the other: each driver runs the tests twice as they are."""
 _ASIDE = ("-q", "-p", "no:cacheprovider", "--color=no", "--tb=no")
 
 
@@ -101,8 +105,8 @@ class _Plan:
     before: TestRun
     by_test: bool
 
-    def request(self, timeout_s: float) -> dict[str, object]:
-        """Return what the driver is asked to do, in *timeout_s* for all of it."""
+    def request(self, timeout_s: float, share: int, n_shares: int) -> dict[str, object]:
+        """Return what one of *n_shares* drivers is asked to do, in *timeout_s* for all of it."""
         every_test = sorted({test for mutant in self.wanted for test in self.reached[mutant]})
         as_it_was = {"span": [0, 0], "became": "", "tests": every_test}
         trials = [
@@ -116,6 +120,7 @@ class _Plan:
         ]
         # In any order but the file's: where the time is short, all of the file is looked at.
         random.Random(0).shuffle(trials)  # noqa: S311
+        trials = trials[share::n_shares]
         return {
             "path": self.path,
             "text": self.text,
@@ -130,21 +135,32 @@ async def _try(shadow: Shadow, interpreter: Interpreter, plan: _Plan, timeout_s:
     capabilities = await probe(shadow, interpreter)
     if isinstance(capabilities, NotRun):
         return capabilities
-    ends: dict[int, _End] = {}
+    n_shares = _drivers_for(shadow, plan)
     # Where the repository switches off a plugin that is installed, that plugin's options do not exist.
     for flags in (steering_flags(capabilities), []):
+        shares = (
+            _run_driver(shadow, capabilities, plan, share=(share, n_shares), flags=flags, timeout_s=timeout_s)
+            for share in range(n_shares)
+        )
         try:
-            ends, duration_s = await _run_driver(shadow, capabilities, plan, flags=flags, timeout_s=timeout_s)
+            runs = await asyncio.gather(*shares)
         except OSError as error:
             return NotRun(f"The mutants could not be tried: {error.strerror}.")
-        first, last = (ends.get(number, _End(_PASSED)).code for number in (_BEFORE, _AFTER))
-        if _BEFORE not in ends:
+        codes = {ends[number].code for ends, _ in runs for number in (_BEFORE, _AFTER) if number in ends}
+        if not any(_BEFORE in ends for ends, _ in runs):
             return NotRun("The time was over before the tests had run once more.")
-        if first == _PASSED == last:
-            return _sort(plan, ends, duration_s)
-        if first != _USAGE_ERROR:
+        if codes == {_PASSED}:
+            return _sort(plan, {**runs[0][0], **runs[-1][0]}, max(duration_s for _, duration_s in runs))
+        if _USAGE_ERROR not in codes:
             break
     return NotRun("The tests that passed by themselves do not pass when they are run again and again.")
+
+
+def _drivers_for(shadow: Shadow, plan: _Plan) -> int:
+    """Return how many drivers try the mutants at the same time: one where two would write into the same copy."""
+    if shadow.changes is None or len(plan.wanted) < _LEAST_TO_SHARE:
+        return 1
+    return min(_MOST_DRIVERS, cpu_count() or 1)
 
 
 async def _run_driver(
@@ -152,14 +168,20 @@ async def _run_driver(
     capabilities: Capabilities,
     plan: _Plan,
     *,
+    share: tuple[int, int],
     flags: Sequence[str],
     timeout_s: float,
 ) -> tuple[dict[int, _End], float]:
-    """Run the trials; return the end of each, by its number, and the time of all, in seconds."""
+    """Run the trials of one *share*, which is a number and how many there are.
+
+    Return the end of each trial, by its number, and the time of all, in seconds.
+    """
     async with run_folder(shadow) as folder:
         stop = () if plan.by_test else ("--maxfail=1",)
         arguments = [*_ASIDE, *stop, f"--rootdir={shadow.root}", f"--basetemp={folder.temporary / 'pytest'}", *flags]
-        request_report(shadow, folder, capabilities, [], more={"arguments": arguments, **plan.request(timeout_s)})
+        request_report(
+            shadow, folder, capabilities, [], more={"arguments": arguments, **plan.request(timeout_s, *share)}
+        )
         command = mutation_command(shadow, capabilities, folder)
         readable = capabilities.places.shown
         try:
