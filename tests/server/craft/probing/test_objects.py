@@ -15,6 +15,7 @@ from rolecall_server.craft.characterization import (
     CandidateCall,
     HouseStyle,
     NearbyModule,
+    Observation,
     Stage,
     Study,
     Subject,
@@ -25,6 +26,7 @@ from rolecall_server.craft.characterization.execution import Observed, observe
 from rolecall_server.craft.characterization.inputs.kinship import kin_of
 from rolecall_server.craft.characterization.inputs.neighbours import attributes_of, neighbourhood
 from rolecall_server.craft.characterization.inputs.survey import survey
+from rolecall_server.craft.characterization.text.grouping import group
 
 StageOf = Callable[..., Awaitable[Stage]]
 
@@ -171,3 +173,28 @@ def test_of_two_modules_with_one_name_the_nearer_one_offers_it_and_the_module_it
     around = neighbourhood(own, [near, far])
     assert around.sources == {"both": "near", "far_one": "far"}
     assert [one.qualified_name for one in around.builders] == ["both", "far_one"]
+
+
+async def test_an_exception_that_is_called_like_one_of_pythons_own_is_imported(
+    stage_of: StageOf, tmp_path: Path
+) -> None:
+    errors = "class SyntaxError(Exception):\n    pass\n"
+    thing = "import errors\n\n\ndef read(text: str) -> str:\n    raise errors.SyntaxError(text)\n"
+    text = write_test_file(await studied(stage_of, thing, errors=errors), "thing", HouseStyle())
+    assert text is not None
+    assert "from errors import SyntaxError\n" in text
+    (tmp_path / "test_thing.py").write_text(text)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null", "test_thing.py"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout + text
+
+
+def test_calls_that_are_refused_are_one_test_whatever_they_changed_before() -> None:
+    calls = [CandidateCall("f", "f({0})", (operand,), ("x",)) for operand in ("[1]", "[2]")]
+    effects = (((0, (("{}", "[]"),)),), ())
+    seen = [
+        Observation("raises", "ValueError", exception_module="builtins", deliberate=True, effects=changed)
+        for changed in effects
+    ]
+    groups = group(dict(zip(calls, seen, strict=True)), ())
+    assert [(one.name, one.n_cases, one.effects) for one in groups] == [("f_raises_value_error", 2, ())]

@@ -97,7 +97,7 @@ def _group(
     messages = {each.message for each in seen}
     effects = tuple(
         (number, template, Column(f"{names[number]}_after", tuple(each.effects[place][1][row][1] for each in seen)))
-        for place, (number, views) in enumerate(one.effects)
+        for place, (number, views) in enumerate(one.effects if one.kind == "value" else ())
         for row, (template, _) in enumerate(views)
     )
     return Group(

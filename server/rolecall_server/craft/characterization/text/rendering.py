@@ -84,7 +84,7 @@ def render(
             else:
                 modules.add(source)
     for group in groups:
-        if group.exception and group.exception not in module_names and group.exception not in BUILTIN_NAMES:
+        if group.exception and group.exception not in module_names and group.exception_module != "builtins":
             names.setdefault(group.exception_module, set()).add(group.exception)
     if style.framework == "unittest":
         modules.add("unittest")
