@@ -134,7 +134,7 @@ function placed(rows: ReadonlyMap<number, readonly Row[]>): readonly Box[] {
 }
 
 function widthOf({ part, depth }: Row): number {
-  const count = isGroup(part) ? 6 : 3;
+  const count = isGroup(part) ? 10 : 3;
   return (part.label.length + count) * CHARACTER + depth * INDENT;
 }
 
