@@ -183,6 +183,20 @@ async def test_a_command_that_kills_its_supervisor_leaves_nothing_either(tmp_pat
     assert alive(pids) == []
 
 
+async def test_a_start_that_is_cancelled_at_any_moment_ends_and_leaves_no_process(tmp_path: Path) -> None:
+    for tenth_ms in range(60):
+        task = asyncio.ensure_future(run_python("import time; time.sleep(600)", tmp_path, NAMED=str(tmp_path)))
+        await asyncio.sleep(tenth_ms / 10_000)
+        task.cancel()
+        await asyncio.wait([task], timeout=PATIENCE_S)
+        assert task.cancelled(), f"after {tenth_ms / 10} ms"
+        assert [each for each in psutil.process_iter(["environ"]) if is_named(each, tmp_path)] == []
+
+
+def is_named(process: psutil.Process, folder: Path) -> bool:
+    return (process.info["environ"] or {}).get("NAMED") == str(folder)
+
+
 async def test_cancellation_kills_the_whole_process_tree_before_it_is_over(tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     task = asyncio.ensure_future(run_python(script("daemon(is_marked=False); nap()"), tmp_path, PIDS=str(pids)))

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Awaitable
+from typing import TypeVar
 
 Result = TypeVar("Result")
 
 
-async def complete(work: Coroutine[Any, Any, Result]) -> Result:
+async def complete(work: Awaitable[Result]) -> Result:
     """Await *work* to its end, even when the caller is cancelled once or several times, and return its result.
 
     Raises:

@@ -130,7 +130,12 @@ async def run_process(
     marked = {**environment, RUN_MARKER: marker}
     in_time = True
     async with listen(hearing) if hearing and os.name == "posix" else contextlib.nullcontext() as channel:
-        transport, watcher = await _start([*prefix, *arguments], cwd, marked, output_bytes, channel)
+        starting = asyncio.ensure_future(_start([*prefix, *arguments], cwd, marked, output_bytes, channel))
+        try:  # asyncio leaves a process alone whose start is cancelled, and may wait for it for ever
+            transport, watcher = await complete(starting)
+        except asyncio.CancelledError:
+            await complete(_end_unstarted(starting, marker))
+            raise
         try:
             async with asyncio.timeout(timeout_s):
                 await watcher.exited.wait()
@@ -160,7 +165,7 @@ async def _start(
     environment: Mapping[str, str],
     output_bytes: int,
     channel: socket.socket | None,
-) -> tuple[asyncio.SubprocessTransport, _Watcher]:
+) -> _Started:
     told_over = {CHANNEL: str(channel.fileno())} if channel else {}
     started = await asyncio.get_running_loop().subprocess_exec(
         lambda: _Watcher(output_bytes),
@@ -193,6 +198,9 @@ class _Watcher(asyncio.SubprocessProtocol):
 
     def process_exited(self) -> None:
         self.exited.set()
+
+
+_Started = tuple[asyncio.SubprocessTransport, _Watcher]
 
 
 class CappedOutput:
@@ -238,6 +246,14 @@ async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher, marker
         await asyncio.to_thread(_kill_marked, marker)
     await _happens(watcher.drained, _DRAIN_DEADLINE_S)
     transport.close()
+
+
+async def _end_unstarted(starting: asyncio.Future[_Started], marker: str) -> None:
+    """End what was being started when nobody wanted it any more."""
+    if starting.cancelled():
+        await asyncio.to_thread(_kill_marked, marker)
+    elif starting.exception() is None:
+        await _end(*starting.result(), marker)
 
 
 async def _happens(event: asyncio.Event, deadline_s: float) -> bool:
