@@ -14,8 +14,12 @@ const run = (text) => page.locator(".pane-body .monaco-list-row", { hasText: tex
 
 /** Clicks the button *name* that a row of the view shows while one points at it. */
 async function press(text, name) {
-  await run(text).hover();
-  await run(text).getByRole("button", { name }).first().click();
+  const button = run(text).getByRole("button", { name }).first();
+  for (let tries = 0; tries < 100 && !(await button.isVisible()); tries += 1) {
+    await run(text).hover(); // The row may have moved: the view is being laid out.
+    await page.waitForTimeout(100);
+  }
+  await button.click();
 }
 
 /** Lets the model answer. */
