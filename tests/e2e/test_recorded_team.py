@@ -48,6 +48,7 @@ RUNS = [
             "CHANGELOG.rst",
             "docs/index.rst",
             "src/cachetools/__init__.pyi",
+            "src/cachetools/_cached.py",
             "src/cachetools/_decorator.py",
             "src/cachetools/func.pyi",
             "tests/test_cached.py",
@@ -55,7 +56,7 @@ RUNS = [
             "tests/test_func.py",
         ),
         465,
-        487,
+        490,
     ),
     Recorded(
         "isodate",

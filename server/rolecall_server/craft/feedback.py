@@ -76,10 +76,10 @@ def describe_failures(run: TestRun | NotRun, failures: Sequence[TestResult], req
     """Return the failing tests with what they say, and what to do about them."""
     if isinstance(run, NotRun) or run.status != "ran":
         head = _PROMPTS["unfinished"].format(reason=run.reason)
-        return "\n".join([f"{head}\n", _fenced(_tail(run)), "", request, _PROMPTS["states"]])
+        return "\n".join([f"{head}\n", fenced(_tail(run)), "", request, _PROMPTS["states"]])
     parts = [_PROMPTS["failing"].format(failing=len(failures), all=len(run.outcomes)) + "\n"]
     for outcome in failures[:MAX_FAILURES]:
-        parts += [f"### {outcome.test_id}", outcome.message, _fenced(_trimmed(outcome.detail, MAX_DETAIL_LINES)), ""]
+        parts += [f"### {outcome.test_id}", outcome.message, fenced(_trimmed(outcome.detail, MAX_DETAIL_LINES)), ""]
     if len(failures) > MAX_FAILURES:
         parts.append(f"(and {len(failures) - MAX_FAILURES} more)\n")
     return "\n".join([*parts, request, _PROMPTS["states"]])
@@ -99,7 +99,7 @@ def describe_failing_tests(run: TestRun, failures: Sequence[TestResult], texts: 
         test = next((each for each in written_tests(text) if each.name == name), None)
         parts.append(f"### {path}::{name}" if name else f"### {path}")
         if test is not None:
-            parts.append(_fenced(_excerpt(text, test, failing_rows(test, run, path))))
+            parts.append(fenced(_excerpt(text, test, failing_rows(test, run, path))))
         parts += [_case(outcome) for outcome in outcomes[:MAX_CASES]]
         parts.append(f"(and {len(outcomes) - MAX_CASES} more cases)\n" if len(outcomes) > MAX_CASES else "")
     if len(groups) > MAX_FAILING_TESTS:
@@ -148,5 +148,9 @@ def _trimmed(text: str, max_lines: int) -> str:
     return "\n".join([*lines[:head], left_out, *lines[head - max_lines :]])
 
 
-def _fenced(text: str) -> str:
-    return f"````\n{text}\n````" if text else ""
+def fenced(text: str) -> str:
+    """Return *text* between two fences that no line of it ends; empty where it is."""
+    fence = "````"
+    while fence in text:
+        fence += "`"
+    return f"{fence}\n{text}\n{fence}" if text else ""

@@ -354,7 +354,9 @@ async def test_who_only_asks_for_a_file_is_answered_before_it_sends_its_edits(tm
     assert load_proposal(run.store, ended.proposal_id).proposal.change_of("shop/cart.py") is not None
     again = [talk for who, talk in zip(model.asked, model.conversations, strict=True) if who == "Engineer T1"][1]
     assert again[-1].text == (
-        "You may change shop/cart.py as well. shop/receipt.py belongs to T2, which may be at work on it. Leave it out. "
+        "You may change shop/cart.py as well. shop/receipt.py belongs to T2, which may be at work on it. Leave it out."
+        "\n\n"
+        f"## shop/cart.py\n\n````\n{(run.root / 'shop/cart.py').read_text().rstrip()}\n````\n\n"
         "Send the edits now."
     )
 
@@ -458,6 +460,23 @@ async def test_a_repair_may_change_the_file_that_the_change_breaks(tmp_path: Pat
     ended = await run.go_on()
     assert model.asked.count("Engineer repair") == 1
     assert load_proposal(run.store, ended.proposal_id).proposal.change_of("shop/cart.py") is not None
+
+
+async def test_who_needs_another_file_for_a_repair_is_shown_it(tmp_path: Path) -> None:
+    wish = "WIDEN: pyproject.toml: the version changes with the call"
+    cart = block("shop/cart.py", "    return total(cart)\n", "    return total(cart, 0)\n")
+    version = block("pyproject.toml", 'version = "1"\n', 'version = "2"\n')
+    model = TeamModel(
+        shop_speeches(
+            Engineer_T1=[BROKEN, "No change: cart.py is not mine."], Engineer_repair=[wish, f"{cart}\n{version}"]
+        )
+    )
+    run = team_run(tmp_path, model).begin(BRIEF)
+    ended = await run.go_on()
+    again = [talk for who, talk in zip(model.asked, model.conversations, strict=True) if who == "Engineer repair"][1]
+    assert again[-1].text.startswith("You may change pyproject.toml as well.\n\n## pyproject.toml\n\n````\n[project]\n")
+    proposal = load_proposal(run.store, ended.proposal_id).proposal
+    assert {change.path for change in proposal.files} >= {"shop/cart.py", "pyproject.toml"}
 
 
 async def test_a_file_that_a_task_names_and_nobody_made_is_asked_for_before_the_review(tmp_path: Path) -> None:
@@ -1035,6 +1054,26 @@ FIX = block(
     "    return sum(items) * (1 + tax)\n",
     '    if tax < 0:\n        raise ValueError("tax")\n    return sum(items) * (1 + tax)\n',
 )
+
+
+@pytest.mark.parametrize(
+    ("then", "done"),
+    [(f"ANSWER F1: fixed: it is now\n\n{FIX}", ("T1", "T2")), ("ANSWER F1: declined: it may be.", ("T2",))],
+    ids=["fixed", "declined"],
+)
+async def test_who_needs_another_file_to_mend_what_a_review_found_is_shown_it(
+    tmp_path: Path, then: str, done: tuple[str, ...]
+) -> None:
+    review = fenced({"title": "One", "findings": [{**FINDING, "severity": "blocker"}]})
+    wish = "WIDEN: shop/cart.py: it gives the rate\nANSWER F1: declined: I lack that file."
+    model = TeamModel(shop_speeches(Reviewer=review, Engineer_answer=[wish, then]))
+    run = team_run(tmp_path, model).begin(BRIEF)
+    await run.go_on()
+    accept(run, "p1")
+    await run.go_on()
+    again = [talk for who, talk in zip(model.asked, model.conversations, strict=True) if who == "Engineer answer"][1]
+    assert "def checkout(cart):" in again[-1].text
+    assert review_of(run).done == done
 
 
 async def test_the_engineer_answers_each_finding(tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
 from rolecall_server.team.roles import implement
 from rolecall_server.team.room import Room
-from rolecall_server.team.sprint.edit_scope import EditScope
+from rolecall_server.team.sprint.edit_scope import EditScope, answer_wishes
 from rolecall_server.team.test_quality.test_placement import Whose, choose_style_example, choose_test_path
 from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import file_exists, read_for_model, read_text_or_none
@@ -67,7 +67,7 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
         widened: dict[str, str] = {}
     else:
         fence = EditScope(room, pool, agenda, step, overheard)
-        overheard.answer = partial(fence.reply_to, desk)
+        overheard.answer = partial(answer_wishes, desk.workspace, partial(fence.refusal, desk))
         work, widened = await _task_work(step, desk, task, fence), fence.widened
     checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft)
     edits = await _edits_of(checked, overheard, desk, room, step)

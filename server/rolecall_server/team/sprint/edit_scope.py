@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from rolecall_server.craft.edits.replies import parse_edit_blocks, text_beside_edits
+from rolecall_server.craft.feedback import fenced
 from rolecall_server.team.documents import Design, Kind, TaskList
 from rolecall_server.team.messages.board import Pool, content_of
 from rolecall_server.team.messages.edits import Edits
@@ -16,10 +18,12 @@ from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
 from rolecall_server.team.test_quality.test_placement import Whose, is_for_tests, whose
-from rolecall_server.workspace import why_not_changed
+from rolecall_server.workspace import Workspace, read_for_model, why_not_changed
 
 _WIDEN = re.compile(r"^[ \t>*_`-]*+WIDEN[\s*_`]*+:[\s*_]*+(\S.*)$", re.MULTILINE)
 _BEFORE_REASON = re.compile(r"[`*_]{0,20}\s{0,20}:\s|[`*_]{0,20}\s{1,20}[-\N{EN DASH}\N{EM DASH}(]\s*")
+_MOST_SHOWN = 40_000
+"""Characters of a file that is shown to who asks to change it."""
 _BETWEEN_PATHS = re.compile(r"[,;]|\sand\s")
 
 
@@ -32,6 +36,31 @@ def read_wishes(said: str) -> dict[str, str]:
             if name := path.strip(" \t`'\"*_").removeprefix("./"):
                 found.setdefault(name, " ".join(why).strip(" *_`()") or "no reason given")
     return found
+
+
+def answer_wishes(workspace: Workspace, refusal: Callable[[str], str | None], said: str) -> str:
+    """Return the answer to a reply of ``WIDEN:`` lines without an edit; empty to any other.
+
+    It gives the reasons of *refusal*, and the other files as they stand in *workspace*.
+    """
+    wishes = read_wishes(said)
+    if not wishes or parse_edit_blocks(said):
+        return ""
+    refused = {path: reason for path in wishes if (reason := refusal(path))}
+    allowed = [path for path in wishes if path not in refused]
+    answers = [f"You may change {', '.join(allowed)} as well."] if allowed else []
+    shown = [text for path in allowed if (text := _as_it_stands(workspace, path))]
+    return "\n\n".join([" ".join([*answers, *refused.values()]), *shown, "Send the edits now."])
+
+
+def _as_it_stands(workspace: Workspace, path: str) -> str:
+    """Return *path* under a heading, at most `_MOST_SHOWN` characters of it; empty where there is no such file yet."""
+    text = read_for_model(workspace, path)
+    if not text:
+        return ""
+    if len(text) > _MOST_SHOWN:
+        text = "\n".join([text[:_MOST_SHOWN].rpartition("\n")[0], "... the rest is left out"])
+    return f"## {path}\n\n{fenced(text.rstrip())}"
 
 
 @dataclass
@@ -73,16 +102,6 @@ class EditScope:
                 return f"{path} is the Engineer's{by}: it is no test file, nor does it lie with tests. Leave it out."
             self.room.claims[path] = Whose.TESTER
         return None
-
-    def reply_to(self, desk: Desk, said: str) -> str:
-        """Return the answer to a reply of ``WIDEN:`` lines without an edit; empty to any other."""
-        wishes = read_wishes(said)
-        if not wishes or parse_edit_blocks(said):
-            return ""
-        refused = {path: reason for path in wishes if (reason := self.refusal(desk, path))}
-        allowed = ", ".join(path for path in wishes if path not in refused)
-        answers = [f"You may change {allowed} as well."] if allowed else []
-        return " ".join([*answers, *refused.values(), "Send the edits now."])
 
     def own_files(self) -> frozenset[str]:
         """Return the files of the task; where it names none, those of the design except the tester's."""

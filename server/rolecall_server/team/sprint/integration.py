@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,8 +15,8 @@ from rolecall_server.craft.edits.edit_blocks import parse_edit_blocks
 from rolecall_server.craft.feedback import describe_failures, describe_findings
 from rolecall_server.craft.trial import breaks_the_run, evidence, new_failures
 from rolecall_server.craft.verdicts import findings_in, to_mend
-from rolecall_server.errors import ReplyUnusable
-from rolecall_server.model import ChatMessage
+from rolecall_server.errors import NothingToChange, ReplyUnusable
+from rolecall_server.model import ChatMessage, Reply
 from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.review.checks.graph_checks import check_changes
 from rolecall_server.review.proposals.evidence import Evidence
@@ -43,7 +43,7 @@ from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
 from rolecall_server.team.sprint.building import prose_alone
-from rolecall_server.team.sprint.edit_scope import files_of, read_wishes
+from rolecall_server.team.sprint.edit_scope import answer_wishes, files_of, read_wishes
 from rolecall_server.team.test_quality.trials import Trials, red_and_green
 from rolecall_server.text_work import beside_the_loop
 from rolecall_server.workspace import file_exists, read_for_model, why_not_changed
@@ -128,22 +128,10 @@ async def answer_review(step: Step, room: Room, pool: Pool) -> tuple[NewMessage,
     desk.report("answering the review", None)
     opening = await asyncio.to_thread(_review_opening, step, desk, edits, findings)
     first = await desk.client.complete(opening)
-    overheard = conversation(desk, looks_up=False, begun=[first])
-    answered = edits
-    taken_back = ""
-    if await beside_the_loop("Reading the reply", parse_edit_blocks, first.text):
-        before = await _tried(desk, edits)
-        fixed = await _worked_out(
-            desk, before, _Repair(opening, _reach(step, before, ()), _PROMPTS["unfixed"]), overheard
-        )
-        taken_back = "" if fixed is not before else "The fix made tests fail and was taken back."
-        if not taken_back:
-            shown = await red_and_green(desk, _evidence(desk, fixed, 0), fixed.edits.files)
-            answered = fixed.edits.model_copy(update={"evidence": shown})
-    said = {
-        number: (word.lower(), why.strip(" *_`"))
-        for number, word, why in _ANSWERED.findall(overheard.said or first.text)
-    }
+    answered, spoken, taken_back = edits, first.text, ""
+    if await beside_the_loop("Reading the reply", _wants_edits, first.text):
+        answered, spoken, taken_back = await _mended(desk, step, edits, opening, first)
+    said = {number: (word.lower(), why.strip(" *_`")) for number, word, why in _ANSWERED.findall(spoken)}
     replies = tuple(_answered(finding, said.get(finding.id), taken_back) for finding in findings)
     review = Review(title=f"What became of the review of {step.subject}", findings=replies)
     answered = answered.model_copy(update={"answers": tuple(map(_sentence, replies))})
@@ -151,6 +139,29 @@ async def answer_review(step: Step, room: Room, pool: Pool) -> tuple[NewMessage,
         as_draft("answered", answered.model_dump(mode="json"), step.subject),
         as_draft(Kind.REVIEW, review, f"{step.subject}/answered"),
     )
+
+
+def _wants_edits(said: str) -> bool:
+    return bool(parse_edit_blocks(said) or read_wishes(said))
+
+
+async def _mended(
+    desk: Desk, step: Step, edits: Edits, opening: tuple[ChatMessage, ...], first: Reply
+) -> tuple[Edits, str, str]:
+    """Return *edits* after the answer to a review that begins with *first*, all that was said in it, and why its fix
+    was taken back.
+    """
+    before = await _tried(desk, edits)
+    reach = _reach(step, before, ())
+    overheard = _conversation(desk, before, reach, begun=[first])
+    try:
+        fixed = await _worked_out(desk, before, _Repair(opening, reach, _PROMPTS["unfixed"]), overheard)
+    except NothingToChange:
+        return edits, overheard.said, ""
+    if fixed is before:
+        return edits, overheard.said, "The fix made tests fail and was taken back."
+    shown = await red_and_green(desk, _evidence(desk, fixed, 0), fixed.edits.files)
+    return fixed.edits.model_copy(update={"evidence": shown}), overheard.said, ""
 
 
 def report_of(run: TestRun | NotRun, subject: str) -> ExecutionReport:
@@ -229,12 +240,20 @@ async def _tests_corrected(desk: Desk, whole: _Whole, documents: str, tests: Edi
 
 async def _kept(desk: Desk, whole: _Whole, repair: _Repair) -> tuple[_Whole, int]:
     """Try a repair of *whole* and return the better of the two, and how many repairs that took."""
-    overheard = conversation(desk, looks_up=False)
+    overheard = _conversation(desk, whole, repair.reach)
     better = whole
     with suppress(ReplyUnusable):
         better = await _worked_out(desk, whole, repair, overheard)
     failing = replace(better.attempt, failures=new_failures(better.before, better.attempt.run))
     return _with_findings(replace(better, attempt=failing), overheard.said), 1
+
+
+def _conversation(desk: Desk, whole: _Whole, reach: _Reach, begun: Sequence[Reply] = ()) -> RememberingClient:
+    """Return a client for a conversation about *whole*, in which who asks for another file is shown it."""
+    overheard = conversation(desk, looks_up=False, begun=begun)
+    laid = desk_with(desk, whole.edits).workspace
+    overheard.answer = lambda said: answer_wishes(laid, lambda path: _refusal(desk, reach, path, said), said)
+    return overheard
 
 
 def _with_findings(whole: _Whole, said: str) -> _Whole:
