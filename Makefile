@@ -6,19 +6,21 @@ CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/rolecall-dev
 
 UV := .tools/bin/uv
 RUN := $(UV) run --locked --no-sync
-# RETRY=1: what fails beside other tests is run once more by itself, and told both times.
+# RETRY=1: what fails beside other tests is run again by itself, at most twice, and told each time.
 PYTEST := $(if $(RETRY),scripts/retry_alone.sh )$(RUN) pytest -n logical --inline-snapshot=disable --durations=10
 # More processes than cores: these tests wait for other processes, see tests/conftest.py.
 PYTEST_MORE := $(PYTEST) -n auto
 LIBRARY := $(CACHE)/inflection-0.5.1.tar.gz
 TEAM_LIBRARIES := $(CACHE)/team
 BENCH := $(CACHE)/bench
+# What is played in VS Code besides the daily work; `make test` leaves it out.
+VSCODE_AT_LENGTH := folder graph guest restricted testing working
 
 export UV_PYTHON_DOWNLOADS := never
 export UV
 export UV_COMPILE_BYTECODE := 1
 
-.PHONY: demo test attack test-fast test-long test-e2e test-pythons test-odd check format bench vsix clean system
+.PHONY: demo test attack test-fast test-long test-e2e test-vscode test-pythons test-odd check format bench vsix clean system
 
 demo: .venv/ready $(LIBRARY)
 	@$(RUN) rolecall demo --library $(LIBRARY) $(ARGS)
@@ -41,7 +43,13 @@ attack: .venv/ready system
 test-e2e: .venv/ready $(LIBRARY) $(TEAM_LIBRARIES)/ready system
 	-@scripts/install_code_server.sh >/dev/null
 	-@scripts/install_helix.sh >/dev/null
-	ROLECALL_TEST_LIBRARY=$(LIBRARY) ROLECALL_TEST_LIBRARIES=$(TEAM_LIBRARIES) $(PYTEST_MORE) tests/e2e -rs $(ARGS)
+	ROLECALL_TEST_LIBRARY=$(LIBRARY) ROLECALL_TEST_LIBRARIES=$(TEAM_LIBRARIES) $(PYTEST_MORE) tests/e2e -rs \
+		$(VSCODE_AT_LENGTH:%=--ignore=tests/e2e/vscode/test_vscode_%.py) $(ARGS)
+
+# All that is played in a real VS Code, one after the other: a quarter of an hour.
+test-vscode: .venv/ready $(LIBRARY) system
+	@scripts/install_code_server.sh
+	ROLECALL_TEST_LIBRARY=$(LIBRARY) $(PYTEST) -n 0 tests/e2e/vscode $(ARGS)
 
 # The tests of the server and the code graph with every Python from 3.11 on that this machine has; PYTHONS=ends: with the oldest and the newest.
 test-pythons: .venv/ready system
