@@ -1,7 +1,6 @@
 """A real VS Code for the tests in this folder: code-server with the packaged extension, and a browser to drive it.
 
-Its tests never run beside each other (`TOGETHER` in the tests' settings): they share the package that is built, and the
-folder of screenshots.
+Its tests never run beside each other (`TOGETHER` in the tests' settings): they share the package that is built.
 """
 
 from __future__ import annotations
@@ -75,9 +74,9 @@ OPTIONS = (
 
 
 @pytest.fixture
-def artifacts() -> Path:
-    """An empty folder for screenshots and logs; it stays when the test is over."""
-    folder = REPOSITORY / "artifacts" / "vscode"
+def artifacts(request: pytest.FixtureRequest) -> Path:
+    """An empty folder of this test's own for screenshots and logs; it stays when the test is over."""
+    folder = REPOSITORY / "artifacts" / "vscode" / request.node.originalname
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     return folder
