@@ -1,0 +1,239 @@
+"""The functions that a failing test lays under suspicion, without a model: by what ran, the traceback and the graph."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from rolecall_analysis import (
+    Definition,
+    Position,
+    Snapshot,
+    callees,
+    definitions_in,
+    enclosing_definition,
+    find_definition,
+    is_conftest,
+    is_test,
+)
+from rolecall_server.craft.history import SuiteHistory, name_of
+from rolecall_server.craft.repair.failure_text import TracebackLine
+from rolecall_server.sandbox import TestRun
+
+_MAX_STEPS = 5
+"""Calls from the test to a function that nothing saw run."""
+_MAX_REACHED = 400
+_POSSIBLE_STEP = 2.0
+"""A call that is only possible is as far as two that are certain."""
+_NOWHERE = 10**6
+_FUNCTIONS = ("function", "method")
+
+Place = tuple[str, str]
+"""The path and the dotted name of a function."""
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """The functions that each test ran, of the tests that fail and of those that pass; tests without parameters."""
+
+    failing: Mapping[str, frozenset[Place]] = field(default_factory=dict[str, frozenset[Place]])
+    passing: Mapping[str, frozenset[Place]] = field(default_factory=dict[str, frozenset[Place]])
+
+
+@dataclass(frozen=True)
+class Suspect:
+    """A function that may be at fault."""
+
+    path: str
+    name: str
+    """Dotted, within its file."""
+    line: int
+    """The line it begins at, from 1."""
+    score: float
+    """From 0 to 1, by what ran alone; 0 where nothing was seen to run it."""
+    reasons: tuple[str, ...]
+    """Each without its subject, the function: ``run by the failing test and by 2 of 40 that pass``."""
+
+    @property
+    def place(self) -> str:
+        """``shop/price.py::Cart.total``"""
+        return f"{self.path}::{self.name}"
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line} {self.name} ({self.score:.2f}): {'; '.join(self.reasons)}"
+
+
+def spectrum_of(run: TestRun, history: SuiteHistory, failing: Collection[str]) -> Spectrum:
+    """Return what the tests of *run* ran by *history*; of those that fail only *failing* count, and none for others.
+
+    The tests of which nothing was seen are left out.
+    """
+    wanted = {name_of(test) for test in failing}
+    bad = {name_of(one.test_id) for one in run.failed}
+    good = {name_of(one.test_id) for one in run.passed} - bad - wanted
+    ran = {
+        test: frozenset((one.path, one.name) for one in map(history.functions.__getitem__, known.ran))
+        for test, known in history.tests.items()
+        if known.ran and (test in wanted or test in good)
+    }
+    return Spectrum(
+        {test: places for test, places in ran.items() if test in wanted},
+        {test: places for test, places in ran.items() if test in good},
+    )
+
+
+def ochiai(n_failing_ran: int, n_failing: int, n_passing_ran: int) -> float:
+    """Return how much a function is run by failing tests and not by passing ones, from 0 to 1.
+
+    Source: R. Abreu, P. Zoeteweij, A. van Gemund, "An evaluation of similarity coefficients for software fault
+    localization", PRDC 2006: ``a11 / sqrt((a11 + a01) * (a11 + a10))``.
+    """
+    both = n_failing * (n_failing_ran + n_passing_ran)
+    return n_failing_ran / math.sqrt(both) if both else 0.0
+
+
+def rank_suspects(
+    snapshot: Snapshot, failing: Collection[str], spectrum: Spectrum, frames: Sequence[TracebackLine] = ()
+) -> tuple[Suspect, ...]:
+    """Return the functions that may make the tests *failing* fail, the likeliest first.
+
+    By Ochiai over *spectrum*; of those with the same score the one in which it was raised comes first, then those on
+    the way there from the inside, then those nearest to the test by the graph. Where nothing was seen to run, the
+    traceback and the graph alone say it. What only tests hold is never among them.
+    """
+    evidence = _Evidence(spectrum, _last_lines(snapshot, frames), _distances(snapshot, failing))
+    places = {*evidence.runs_failing, *evidence.raised}
+    if not evidence.runs_failing:
+        places |= evidence.distances.keys()
+    found = [one for place in places if (one := _definition(snapshot, place)) is not None]
+    suspects = [(evidence.order(one), _suspect(one, evidence)) for one in found]
+    return tuple(suspect for _, suspect in sorted(suspects, key=lambda pair: pair[0]))
+
+
+@dataclass(frozen=True)
+class _Evidence:
+    spectrum: Spectrum
+    raised: Mapping[Place, tuple[int, int]]
+    """The functions of the traceback: how many calls before the last each is, and its line."""
+    distances: Mapping[Place, tuple[float, tuple[str, ...]]]
+    """The number of calls from the test to each function by the graph, and the functions between."""
+
+    @cached_property
+    def runs_failing(self) -> Mapping[Place, int]:
+        """Return how many failing tests run each function."""
+        return Counter(place for places in self.spectrum.failing.values() for place in places)
+
+    @cached_property
+    def runs_passing(self) -> Mapping[Place, int]:
+        """Return how many passing tests run each function."""
+        return Counter(place for places in self.spectrum.passing.values() for place in places)
+
+    def score(self, place: Place) -> float:
+        ran = self.runs_failing.get(place, 0), len(self.spectrum.failing), self.runs_passing.get(place, 0)
+        return ochiai(*ran)
+
+    def order(self, one: Definition) -> tuple[float, int, float, str, int]:
+        place = one.path, one.qualified_name
+        before_last = self.raised.get(place, (_NOWHERE, 0))[0]
+        distance = self.distances.get(place, (_NOWHERE, ()))[0]
+        return -round(self.score(place), 9), before_last, distance, one.path, one.span.start.line
+
+
+def _definition(snapshot: Snapshot, place: Place) -> Definition | None:
+    """Return the function at *place*; ``None`` where it is no function any more, or one that only tests hold."""
+    path, name = place
+    if is_test(snapshot, path) or is_conftest(path):
+        return None
+    found = find_definition(snapshot, path, name)
+    return found if found is not None and found.kind in _FUNCTIONS else None
+
+
+def _last_lines(snapshot: Snapshot, frames: Sequence[TracebackLine]) -> dict[Place, tuple[int, int]]:
+    found: dict[Place, tuple[int, int]] = {}
+    for before_last, frame in enumerate(reversed(frames)):
+        around = enclosing_definition(snapshot, frame.path, Position(frame.line - 1, 0))
+        if around is not None and around.kind in _FUNCTIONS:
+            found.setdefault((frame.path, around.qualified_name), (before_last, frame.line))
+    return found
+
+
+def _distances(snapshot: Snapshot, failing: Collection[str]) -> dict[Place, tuple[float, tuple[str, ...]]]:
+    """Return how many calls each function is from one of the tests *failing*, and by which others; the nearest."""
+    found: dict[Place, tuple[float, tuple[str, ...]]] = {}
+    pending: list[tuple[Definition, float, tuple[str, ...]]] = [(test, 0.0, ()) for test in _written(snapshot, failing)]
+    for caller, distance, way in pending:  # grows as it goes
+        for one, is_certain in _called(snapshot, caller) if distance < _MAX_STEPS else ():
+            place, further = (one.path, one.qualified_name), distance + (1 if is_certain else _POSSIBLE_STEP)
+            if found.get(place, (_NOWHERE, ()))[0] <= further or len(found) >= _MAX_REACHED:
+                continue
+            found[place] = further, way
+            pending.append((one, further, (*way, one.name)))
+    return found
+
+
+def _called(snapshot: Snapshot, caller: Definition) -> Iterator[tuple[Definition, bool]]:
+    """Yield the functions that *caller* calls, each with whether that is certain.
+
+    Of a class that it makes an object of, those methods that it names may be called as well.
+    """
+    reached = callees(snapshot, caller)
+    named = _names_called(snapshot, caller)
+    for callee in reached:
+        one = callee.definition
+        if one.kind in _FUNCTIONS:
+            yield one, callee.certain
+        holder = one.qualified_name if one.kind == "class" else one.scope if one.name == "__init__" else ""
+        for method in definitions_in(snapshot, one.path) if holder else ():
+            if method.scope == holder and method.kind == "method" and method.name in named:
+                yield method, False
+
+
+def _names_called(snapshot: Snapshot, caller: Definition) -> set[str]:
+    """Return the last parts of what *caller* calls, whatever they lead to."""
+    start, end = caller.span.start, caller.span.end
+    calls = snapshot.files[caller.path].calls
+    return {call.callee.rpartition(".")[2] for call in calls if start <= call.span.start and call.span.end <= end}
+
+
+def _written(snapshot: Snapshot, failing: Collection[str]) -> list[Definition]:
+    """Return the definitions of the tests *failing*; of a file that could not be collected those of all its tests."""
+    found: list[Definition] = []
+    for test in dict.fromkeys(map(name_of, failing)):
+        path, _, name = test.partition("::")
+        wanted = name.replace("::", ".")
+        found += [one for one in definitions_in(snapshot, path) if one.qualified_name == wanted or not wanted]
+    return [one for one in found if one.kind in _FUNCTIONS]
+
+
+def _suspect(one: Definition, evidence: _Evidence) -> Suspect:
+    place = one.path, one.qualified_name
+    said = (*_said_by_runs(place, evidence), *_said_by_traceback(place, evidence), *_said_by_graph(place, evidence))
+    return Suspect(*place, one.span.start.line + 1, round(evidence.score(place), 4), said)
+
+
+def _said_by_runs(place: Place, evidence: _Evidence) -> list[str]:
+    n_failing = evidence.runs_failing.get(place, 0)
+    if not n_failing:
+        return []
+    all_failing, all_passing = len(evidence.spectrum.failing), len(evidence.spectrum.passing)
+    who = "the failing test" if all_failing == 1 else f"{n_failing} of {all_failing} failing tests"
+    n_passing = evidence.runs_passing.get(place, 0)
+    return [f"run by {who} and by {n_passing or 'none'} of {all_passing:,} that pass"]
+
+
+def _said_by_traceback(place: Place, evidence: _Evidence) -> list[str]:
+    if place not in evidence.raised:
+        return []
+    before_last, line = evidence.raised[place]
+    return [f"it was raised there, in line {line}" if not before_last else f"on the way to the error, in line {line}"]
+
+
+def _said_by_graph(place: Place, evidence: _Evidence) -> list[str]:
+    if place not in evidence.distances:
+        return []
+    distance, way = evidence.distances[place]
+    through = f" through {' and '.join(way)}" if way else ""
+    return [f"the test {'calls' if distance <= len(way) + 1 else 'may call'} it{through}"]

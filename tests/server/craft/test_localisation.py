@@ -1,0 +1,161 @@
+"""Where a fault is likely to be, told without a model: by what ran, by the traceback, by the graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rolecall_analysis import Snapshot
+from rolecall_server.craft.history import NOTHING_KNOWN, learned_from
+from rolecall_server.craft.repair.failure_text import TracebackLine
+from rolecall_server.craft.repair.localisation import (
+    Place,
+    Spectrum,
+    Suspect,
+    ochiai,
+    rank_suspects,
+    spectrum_of,
+)
+from rolecall_server.sandbox import TestResult, TestRun
+from support.fixture import parse_fixture
+
+SHOP = Snapshot().with_changes(
+    parse_fixture("""
+    #- shop/price.py
+    def total(items):
+        return add(items)
+    def add(items):
+        return sum(items) + 1
+    def tax(items):
+        return total(items) * 2
+    #- shop/receipt.py
+    from shop.price import tax
+    class Receipt:
+        def text(self, items):
+            return str(tax(items))
+    #- tests/test_price.py
+    from shop.price import tax, total
+    def helper(items):
+        return total(items)
+    def test_total():
+        assert helper([1]) == 1
+    def test_tax():
+        assert tax([]) == 0
+    #- tests/test_receipt.py
+    from shop.receipt import Receipt
+    def test_text():
+        assert Receipt().text([]) == "0"
+""").files
+)
+TOTAL = "tests/test_price.py::test_total"
+PRICE = "shop/price.py"
+
+
+def places(found: tuple[Suspect, ...]) -> list[str]:
+    return [one.place for one in found]
+
+
+def ran(*names: str, path: str = PRICE) -> frozenset[Place]:
+    return frozenset((path, name) for name in names)
+
+
+def test_a_function_that_only_the_failing_test_ran_comes_first() -> None:
+    spectrum = Spectrum({TOTAL: ran("total", "add")}, {"tests/test_price.py::test_tax": ran("total", "tax")})
+    found = rank_suspects(SHOP, [TOTAL], spectrum)
+    assert places(found) == ["shop/price.py::add", "shop/price.py::total"]
+    assert [one.score for one in found] == [1.0, 0.7071]
+    assert found[1].reasons[0] == "run by the failing test and by 1 of 1 that pass"
+    assert str(found[0]).startswith("shop/price.py:3 add (1.00): run by the failing test and by none of 1 that pass")
+
+
+def test_of_functions_that_the_same_tests_ran_the_one_that_raised_comes_first() -> None:
+    spectrum = Spectrum({TOTAL: ran("total", "add", "tax")})
+    assert places(rank_suspects(SHOP, [TOTAL], spectrum))[0] == "shop/price.py::total"  # the nearest to the test
+    found = rank_suspects(SHOP, [TOTAL], spectrum, [TracebackLine(PRICE, 2), TracebackLine(PRICE, 4)])
+    assert places(found)[0] == "shop/price.py::add"
+    assert "it was raised there, in line 4" in found[0].reasons
+    assert "on the way to the error, in line 2" in found[1].reasons
+
+
+def test_where_nothing_was_seen_to_run_the_graph_says_what_the_test_reaches() -> None:
+    found = rank_suspects(SHOP, ["tests/test_receipt.py::test_text"], Spectrum())
+    assert places(found)[0] == "shop/receipt.py::Receipt.text"
+    assert places(found)[1:] == ["shop/price.py::tax", "shop/price.py::total", "shop/price.py::add"]
+    assert found[0].reasons == ("the test may call it",)
+    assert found[1].reasons == ("the test may call it through text",)
+    assert all(one.score == 0 for one in found)
+
+
+def test_where_nothing_was_seen_to_run_the_traceback_comes_before_the_graph() -> None:
+    found = rank_suspects(SHOP, [TOTAL], Spectrum(), [TracebackLine("tests/test_price.py", 3), TracebackLine(PRICE, 6)])
+    assert places(found)[0] == "shop/price.py::tax"
+
+
+def test_a_test_file_that_could_not_be_read_stands_for_all_its_tests() -> None:
+    assert "shop/price.py::tax" in places(rank_suspects(SHOP, ["tests/test_price.py"], Spectrum()))
+
+
+def test_a_traceback_alone_needs_no_test() -> None:
+    assert places(rank_suspects(SHOP, [], Spectrum(), [TracebackLine(PRICE, 2), TracebackLine(PRICE, 4)])) == [
+        "shop/price.py::add",
+        "shop/price.py::total",
+    ]
+
+
+def test_what_is_gone_by_now_and_what_only_tests_hold_is_no_suspect() -> None:
+    spectrum = Spectrum({TOTAL: ran("gone", "add") | ran("helper", "test_total", path="tests/test_price.py")})
+    assert places(rank_suspects(SHOP, [TOTAL], spectrum)) == ["shop/price.py::add"]
+
+
+def test_parameters_of_a_failing_test_are_one_test_and_other_failing_tests_count_for_nothing() -> None:
+    test_tax, test_text = "tests/test_price.py::test_tax", "tests/test_receipt.py::test_text"
+    run = TestRun(
+        "ran",
+        outcomes=(
+            TestResult(f"{TOTAL}[1]", "failed"),
+            TestResult(f"{TOTAL}[2]", "passed"),
+            TestResult(test_tax, "passed"),
+            TestResult(test_text, "failed"),
+        ),
+        collected=4,
+        functions={
+            TOTAL: frozenset({(PRICE, 1), (PRICE, 3)}),
+            test_tax: frozenset({(PRICE, 5)}),
+            test_text: frozenset({("shop/receipt.py", 3)}),
+        },
+    )
+    spectrum = spectrum_of(run, learned_from(NOTHING_KNOWN, run, SHOP), [f"{TOTAL}[1]"])
+    assert spectrum == Spectrum({TOTAL: ran("total", "add")}, {test_tax: ran("tax")})
+
+
+@pytest.mark.parametrize(
+    ("counts", "score"), [((1, 1, 0), 1.0), ((1, 1, 3), 0.5), ((0, 1, 3), 0.0), ((1, 4, 0), 0.5), ((0, 0, 0), 0.0)]
+)
+def test_ochiai_is_what_its_formula_gives(counts: tuple[int, int, int], score: float) -> None:
+    assert ochiai(*counts) == score
+
+
+NAMES = st.frozensets(st.sampled_from(["total", "add", "tax"]).map(lambda name: (PRICE, name)))
+TESTS = st.dictionaries(st.integers(0, 20).map(lambda n: f"tests/test_price.py::test_{n}"), NAMES, max_size=8)
+
+
+@given(
+    failing=TESTS.filter(bool),
+    passing=TESTS,
+    frames=st.lists(st.builds(TracebackLine, st.just(PRICE), st.integers(1, 6))),
+)
+def test_what_all_failing_and_no_passing_tests_run_comes_before_all_else(
+    failing: Mapping[str, frozenset[Place]], passing: Mapping[str, frozenset[Place]], frames: list[TracebackLine]
+) -> None:
+    guilty = (PRICE, "add")
+    failing = {test: places | {guilty} for test, places in failing.items()}
+    passing = {test: places - {guilty} for test, places in passing.items()}
+    found = rank_suspects(SHOP, [*failing], Spectrum(failing, passing), frames)
+    score = {(one.path, one.name): one.score for one in found}
+    assert score[guilty] == 1.0
+    before = places(found)[: places(found).index("shop/price.py::add")]
+    assert all(score[PRICE, place.partition("::")[2]] == 1.0 for place in before)
+    assert [one.score for one in found] == sorted((one.score for one in found), reverse=True)
