@@ -83,7 +83,6 @@ bench: .venv/ready $(BENCH)/libraries/ready $(BENCH)/anchors/ready $(BENCH)/prob
 	@ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/others.py
 	@$(RUN) python benchmarks/probing.py $(BENCH)/probing
 	@$(RUN) python benchmarks/sandbox.py $(BENCH)/libraries/django-5.2.19
-	@ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/review.py
 	@ROLECALL_BENCH=$(BENCH) $(RUN) python benchmarks/checks.py
 
 vsix: .venv/ready

@@ -91,6 +91,13 @@ def test_the_docstring_of_a_value_is_no_question() -> None:
     assert [place for place, word in described() if word in RIDDLES_OF_VALUES] == []
 
 
+def test_the_makefile_runs_only_programs_that_are_there() -> None:
+    named = re.findall(
+        r"(?:scripts|benchmarks)/\S+\.(?:py|sh|txt)", (REPOSITORY / "Makefile").read_text(encoding="utf-8")
+    )
+    assert [path for path in named if not (REPOSITORY / path).is_file()] == []
+
+
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.name)
 def test_the_map_names_every_folder(package: Path) -> None:
     told = (REPOSITORY / "docs" / "architecture.md").read_text(encoding="utf-8")
