@@ -1,4 +1,4 @@
-"""What a large proposal costs to build, to place again and to accept, each as a ratio to an anchor of the same run.
+"""Measure a large proposal: building, placing again and accepting it, each as a ratio to an anchor of the same run.
 
     python benchmarks/accepting.py FOLDER
 
@@ -97,7 +97,7 @@ def build(texts: Texts) -> tuple[FileChange, ...]:
 
 
 def measures(texts: Texts, scratch: Path) -> list[Measure]:
-    """What is measured, and against what."""
+    """The work that is measured, and its anchor."""
     changes = build(texts)
     n_hunks = sum(len(change.hunks) for change in changes)
     first = next(iter(texts))
@@ -215,7 +215,7 @@ def write_all(texts: Texts, root: Path) -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long *work* takes."""
+    """Return the seconds that *work* takes."""
     start = time.perf_counter()
     work()
     return time.perf_counter() - start

@@ -1,4 +1,4 @@
-"""What our layer adds to a model call of one second: packing once, then covering, counting and storing each time.
+"""Measure what our layer adds to a model call of one second: packing once; covering, counting, storing each time.
 
     python benchmarks/calls.py FOLDER [PATH]
 

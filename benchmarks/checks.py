@@ -1,4 +1,4 @@
-"""What it costs to say what the hunks of a proposal need of each other, what they touch and what they break.
+"""Measure the checks of a proposal: what its hunks need of each other, what they touch and what they break.
 
     python benchmarks/checks.py [FOLDER] [--rounds N]
 

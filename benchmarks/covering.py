@@ -1,4 +1,4 @@
-"""Measures the covering of secrets: which planted ones are found, and which lines are covered in ordinary source.
+"""Measure the covering of secrets: which planted ones are found, and which lines are covered in ordinary source.
 
     python benchmarks/covering.py planted DETECT_SECRETS.git GITLEAKS.git [--missed]
     python benchmarks/covering.py source FOLDER...
@@ -53,7 +53,7 @@ class Planted:
     group: str
     text: str
     secret: str = ""
-    """What must not be seen; empty where the fixture does not say: then anything that is covered will do."""
+    """The text that must not be seen; empty where the fixture does not say: then anything that is covered will do."""
 
 
 def show(repository: Path, path: str) -> str:

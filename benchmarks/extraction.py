@@ -1,4 +1,4 @@
-"""What it costs to read the facts of a folder of Python, as ratios to a bare tree-sitter parse of the same files.
+"""Measure the reading of a folder of Python into facts, as ratios to a bare tree-sitter parse of the same files.
 
     python benchmarks/extraction.py FOLDER [ROUNDS]
 

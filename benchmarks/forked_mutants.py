@@ -75,7 +75,7 @@ def forget(root: Path) -> None:
 
 
 def passes(arguments: list[str]) -> bool:
-    """Whether pytest ends well, in a fork."""
+    """Return whether pytest ends well, in a fork."""
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)

@@ -1,4 +1,4 @@
-"""What it costs to have the graph of a folder and to keep it current, as ratios to what cannot be avoided.
+"""Measure the graph of a folder, made and kept current, as ratios to what cannot be avoided.
 
     python benchmarks/graph.py [FOLDER] [--rounds N] [--files N]
 
@@ -40,7 +40,7 @@ TICK_S = 0.005
 SWITCH_S = 0.001
 """As the server has it."""
 SOME_BYTES = 1_000
-"""What commits change is seldom smaller; a third of Django's files are all but empty."""
+"""The least size of a file that is changed: few commits change smaller ones; a third of Django's are all but empty."""
 
 UNCONCERNED = f"""
 import asyncio, statistics, sys, time
@@ -54,7 +54,7 @@ async def tick():
 asyncio.run(tick())
 print(f"p95 {{statistics.quantiles(late_ms, n=20)[18]:.1f}} ms, at most {{max(late_ms):.1f}} ms late")
 """
-"""How late a machine that is busy lets anybody be."""
+"""A program that prints the delays that a busy machine causes by itself."""
 
 MEMORY = """
 import sys
@@ -155,7 +155,7 @@ def measure_refreshes(root: Path) -> None:
 
 
 def measure_commits(root: Path, repository: Path) -> None:
-    """What real commits changed, drawn evenly from the newer ones, changed on disk and looked at again."""
+    """Measure files of newer commits, drawn evenly, that are changed on disk and looked at again."""
 
     def git(*arguments: str) -> bytes:
         return subprocess.check_output(["git", "--git-dir", repository, *arguments])
@@ -186,13 +186,13 @@ def measure_commits(root: Path, repository: Path) -> None:
 
 
 def refreshed(index: Index, root: Path, changed: list[str]) -> float:
-    """What it costs to look again at files that changed, against a bare parse of them."""
+    """Return the time of another look at files that changed, in bare parses of them."""
     contents = [(root / path).read_bytes() for path in changed]
     return beside(lambda: [PARSER.parse(one) for one in contents], lambda: index.refresh(changed))
 
 
 def measure_memory(root: Path, saved: Path) -> None:
-    """What a process that has the graph holds, and held at most while it read."""
+    """Measure the memory of a process that has the graph: what it holds, and held at most while it read."""
     n_lines = sum(path.read_bytes().count(b"\n") for path in root.rglob("*.py"))
     for name in ("cold", "warm"):
         command = [sys.executable, "-I", "-c", MEMORY, str(root), str(saved)]
@@ -255,13 +255,13 @@ def scan_all(indexes: list[Index]) -> None:
 
 @dataclass(frozen=True)
 class Watched:
-    """What an event loop and those who ask it noticed while something ran."""
+    """The delays of an event loop and of those who ask it, while something ran."""
 
     took_s: float
     late_s: list[float]
-    """How much later than asked for each tick came."""
+    """The delay of each tick, in seconds."""
     answers_s: list[float]
-    """How long each question took."""
+    """The time of each question, in seconds."""
 
 
 async def watched(index: Index, work: Callable[[], object]) -> Watched:

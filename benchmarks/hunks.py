@@ -1,4 +1,4 @@
-"""How many hunks a change falls into, against git's own count, over the commits of any repository.
+"""Count the hunks that changes fall into, beside git's own count, over the commits of any repository.
 
     python benchmarks/hunks.py REPOSITORY COMMIT...
     git -C REPOSITORY log --no-merges --format=%H -100 | python benchmarks/hunks.py REPOSITORY -

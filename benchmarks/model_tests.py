@@ -102,7 +102,7 @@ class Written:
     n_calls: int
     evidence: Evidence | None = None
     said: str = ""
-    """Why nothing was written, if so."""
+    """The reason why nothing was written, if so."""
 
 
 @dataclass(frozen=True)

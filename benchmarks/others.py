@@ -109,7 +109,7 @@ def answer_times_s(root: Path) -> list[float]:
 
 
 def read_json(command: list[str]) -> Any:
-    """What *command* prints last, as JSON."""
+    """Return what *command* prints last, read as JSON."""
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     return json.loads(done.stdout.splitlines()[-1])
 

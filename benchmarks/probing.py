@@ -45,7 +45,7 @@ class Module:
     library: str
     path: str
     mutants: bool = False
-    """Whether cosmic-ray is run on it, which takes minutes."""
+    """True where cosmic-ray is run on it, which takes minutes."""
 
     @property
     def name(self) -> str:
@@ -70,12 +70,12 @@ class Bench:
     tests: str
 
     def pytest(self, *arguments: str, seed: int = 0, prefix: tuple[str, ...] = ()) -> bool:
-        """Whether the written tests pass, in the order that *seed* gives."""
+        """Return whether the written tests pass, in the order that *seed* gives."""
         command = [self.python, *prefix, "-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments]
         return run([*command, f"--randomly-seed={seed}", self.tests], self.root, self.environment(seed)) == 0
 
     def environment(self, seed: int = 0) -> dict[str, str]:
-        """What the tests see."""
+        """Return the environment variables of the tests."""
         return {"PATH": os.environ["PATH"], "PYTHONPATH": str(self.root), "PYTHONHASHSEED": str(seed)}
 
 
@@ -134,7 +134,7 @@ def _measured(module: Module, bench: Bench, *, mutants: bool) -> list[str]:
 
 
 def _add_anchor(table: Table, module: Module, bench: Bench, environment: Path, *, mutants: bool) -> float:
-    """How long Pynguin takes, in seconds; what it wrote becomes a row, and is taken away."""
+    """Return the seconds that Pynguin takes; what it wrote becomes a row, and is taken away."""
     out = bench.root / "pynguin_tests"
     out.mkdir()
     command = (environment / "bin" / "pynguin", "--project-path", bench.root, "--module-name", module.name)
@@ -155,7 +155,7 @@ def _add_anchor(table: Table, module: Module, bench: Bench, environment: Path, *
 
 
 def _write_tests(root: Path, path: str, environment: Path, scratch: Path) -> tuple[int, str]:
-    """How many tests pass that Rolecall wrote without a model, and where they are."""
+    """Return how many tests pass that Rolecall wrote without a model, and where they are."""
     command = [sys.executable, "-I", "-m", "rolecall_server", "tests", path, "--yes", "--json"]
     variables = {
         "PATH": os.environ["PATH"],
@@ -179,7 +179,7 @@ def _reached(bench: Bench) -> tuple[str, str]:
 
 
 def _killed(bench: Bench) -> str:
-    """What cosmic-ray says of the tests."""
+    """Return what cosmic-ray says of the tests."""
     settings = COSMIC_RAY.format(module=bench.module, python=bench.python, tests=bench.tests)
     (bench.root / "cosmic-ray.toml").write_text(settings)
     program = bench.python.with_name("cosmic-ray")

@@ -1,4 +1,4 @@
-"""What proposals cost, each as a ratio to an anchor measured in the same run.
+"""Measure the work on proposals, each as a ratio to an anchor measured in the same run.
 
 Anchor and engine take turns, and the median of the rounds' ratios is printed: the machine may be busy, the ratio
 hardly cares. Python's own standard library is the repository under test, because every machine has it.

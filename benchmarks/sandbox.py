@@ -1,4 +1,4 @@
-"""What confinement and shadows cost, each as a ratio to an anchor measured in the same run.
+"""Measure confinement and shadows, each as a ratio to an anchor measured in the same run.
 
 Anchor and engine take turns in random order, and the median of the rounds' ratios is printed: the machine may be
 busy, the ratio hardly cares. The first argument is the root of a large repository, Django's for `make bench`.

@@ -1,4 +1,4 @@
-"""What `rolecall serve` computes until it has answered `initialize`, beside an import that no server in Python avoids.
+"""Measure `rolecall serve` until it has answered `initialize`, beside an import that no server in Python avoids.
 
 CPU seconds of a new process, the least of some rounds: a busy machine adds to them and never takes away. The editor is
 VS Code as it was recorded, the folder has one file.

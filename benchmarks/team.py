@@ -1,4 +1,4 @@
-"""How long a run of the team takes beside its critical path, with a model of fixed latency.
+"""Measure the wall time of a team's run beside its critical path, with a model of fixed latency.
 
 Prints the ratio of wall time to the sum of the calls that have to follow each other: product manager, architect,
 project manager, the slower of task and tests, reviewer. Nothing is run in the sandbox, so that only the order of the

@@ -1,4 +1,4 @@
-"""What lies around a definition or a module in the graph, near enough to be drawn."""
+"""The surroundings of a definition or a module in the graph, near enough to be drawn."""
 
 from rolecall_analysis.queries.surroundings.neighbours import GraphPlace
 from rolecall_analysis.queries.surroundings.search import (

@@ -38,7 +38,7 @@ class Connection:
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What lies around a place."""
+    """The definitions and modules around a place."""
 
     distances: Mapping[GraphPlace, int]
     """Steps from the centre, which has 0: below zero what depends on it, above zero what it depends on."""
@@ -57,7 +57,7 @@ class Surroundings:
 
 @dataclass(slots=True)
 class _Walk:
-    """What was found in one direction so far."""
+    """The findings in one direction so far."""
 
     snapshot: Snapshot
     with_possible: bool
