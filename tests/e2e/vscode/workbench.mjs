@@ -26,6 +26,8 @@ page.setDefaultTimeout(scenario.timeoutMs);
 /** For what waits until a proposal is made: its tests are run first, many times. */
 export const untilProposed = { timeout: 3 * scenario.timeoutMs };
 
+const AGAIN_MS = 10_000;
+
 export const editor = page.locator(".editor-instance .monaco-editor .view-lines");
 
 let screenshots = 0;
@@ -45,19 +47,39 @@ export async function step(name, perform) {
   }
 }
 
+/** Ready once what extensions contribute is there: a menu that is opened sooner stays without it. */
 export async function openWorkbench(url = scenario.url) {
   await page.goto(url);
   await page.locator(".monaco-workbench .part.statusbar").waitFor();
   await page.getByRole("treeitem").first().waitFor();
+  await page.getByRole("tab", { name: "Rolecall" }).first().waitFor();
 }
 
+/** Runs a command by its title. The palette is opened again where a page that was just drawn took the focus from it. */
 export async function runCommand(title) {
-  await page.keyboard.press("F1");
   const input = page.locator(".quick-input-widget input.input");
-  await input.fill(`>${title}`);
-  await page.locator(".quick-input-widget .monaco-list-row", { hasText: title }).first().waitFor();
+  const row = page.locator(".quick-input-widget .monaco-list-row", { hasText: title }).first();
+  await until(async () => {
+    await page.keyboard.press("F1");
+    await input.fill(`>${title}`, { timeout: AGAIN_MS });
+    await row.waitFor({ timeout: AGAIN_MS });
+  });
   await page.keyboard.press("Enter");
   await input.waitFor({ state: "hidden" });
+}
+
+/** Performs something until it succeeds, and as long as a step may take. */
+export async function until(perform) {
+  const deadline = Date.now() + scenario.timeoutMs;
+  for (;;) {
+    try {
+      return await perform();
+    } catch (error) {
+      if (Date.now() > deadline) {
+        throw error;
+      }
+    }
+  }
 }
 
 export async function openFromExplorer(...names) {

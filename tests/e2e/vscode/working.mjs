@@ -87,7 +87,9 @@ await play(async () => {
     await toast.filter({ hasText: "1 hunk in 1 file" }).waitFor(untilProposed);
     await page.keyboard.type("e line");
     await page.locator(".tab.active", { hasText: scenario.open.at(-1) }).filter({ hasNotText: "(p2)" }).waitFor();
-    typed = await page.locator(".editor-instance .view-line").first().innerText();
+    const line = page.locator(".editor-instance .view-line").first();
+    await line.filter({ hasText: /one.line/ }).waitFor();
+    typed = await line.innerText();
   });
   await step("reviewed-when-it-suits", async () => {
     await toast.getByRole("button", { name: "Review" }).first().click();
