@@ -1,7 +1,7 @@
 """Tests written with a model against those that the same model writes when it is asked once, plainly.
 
-    python benchmarks/model_tests.py worth ENVIRONMENT ROOT MODULE... [--no-mutants]
-    python benchmarks/model_tests.py plant ENVIRONMENT BUGS
+    python benchmarks/studies/model_tests.py worth ENVIRONMENT ROOT MODULE... [--no-mutants]
+    python benchmarks/studies/model_tests.py plant ENVIRONMENT BUGS
 
 ENVIRONMENT is a virtual environment as `benchmarks/probing.txt` names it, with what the modules need. ROOT is a
 repository and each MODULE a file in it, as `src/semver/version.py`. The model is the one that ROLECALL_MODEL and

@@ -1,6 +1,6 @@
 """cosmic-ray's mutants of a module, each tried in a fork of a process that has pytest ready: many times as fast.
 
-    python benchmarks/forked_mutants.py MODULE [PYTEST ARGUMENT...]
+    python benchmarks/studies/forked_mutants.py MODULE [PYTEST ARGUMENT...]
 
 Run it in the root of the repository, with an environment that has cosmic-ray; it prints how many mutants the tests
 killed and how many there are, and on standard error the lines of those that lived. A mutant is killed where pytest does

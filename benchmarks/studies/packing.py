@@ -1,7 +1,7 @@
-"""How often what a role is shown holds the function that has to change, against BM25's best files cut to 8,000 tokens.
+"""Count how often a role is shown the function that has to change, beside BM25's best files cut to 8,000 tokens.
 
-    python benchmarks/packing.py EVALS REPOSITORIES [QUERIES.jsonl [REPOSITORIES.json]] [--only NAME] [--every N]
-    python benchmarks/packing.py EVALS REPOSITORIES [TASKS.jsonl [REPOSITORIES.json]] --repairs [--part 0/2] [--each]
+    python packing.py EVALS REPOSITORIES [QUERIES.jsonl [REPOSITORIES.json]] [--only NAME] [--every N]
+    python packing.py EVALS REPOSITORIES [TASKS.jsonl [REPOSITORIES.json]] --repairs [--part 0/2] [--each]
 
 EVALS is the folder of the retrieval harness, whose queries are real commits: the message is the brief, the functions
 that the commit changed are the truth, and both methods see the commit's parent only. REPOSITORIES holds the clones.

@@ -1,6 +1,6 @@
 """Measure what our layer adds to a model call of one second: packing once; covering, counting, storing each time.
 
-    python benchmarks/calls.py FOLDER [PATH]
+    python benchmarks/studies/calls.py FOLDER [PATH]
 
 FOLDER is a repository, PATH the file to work on in it; the longest that fits if none is named. Times are the
 processor's; waiting for the disk comes on top.

@@ -1,7 +1,7 @@
 """Count the hunks that changes fall into, beside git's own count, over the commits of any repository.
 
-    python benchmarks/hunks.py REPOSITORY COMMIT...
-    git -C REPOSITORY log --no-merges --format=%H -100 | python benchmarks/hunks.py REPOSITORY -
+    python benchmarks/studies/hunks.py REPOSITORY COMMIT...
+    git -C REPOSITORY log --no-merges --format=%H -100 | python benchmarks/studies/hunks.py REPOSITORY -
 
 REPOSITORY is a clone, bare or not. Each commit is compared with its first parent, file by file, as a proposal of that
 change would be; git counts with three lines of context, which is what `git diff` shows. A file that cannot be

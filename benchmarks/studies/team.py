@@ -2,7 +2,7 @@
 
 Prints the ratio of wall time to the sum of the calls that have to follow each other: product manager, architect,
 project manager, the slower of task and tests, reviewer. Nothing is run in the sandbox, so that only the order of the
-work counts. ``python benchmarks/team.py [LATENCY_S]``
+work counts. ``python benchmarks/studies/team.py [LATENCY_S]``
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tests"))
 
 from support.shop_team import BRIEF, shop_speeches
 from support.team_model import TeamModel
