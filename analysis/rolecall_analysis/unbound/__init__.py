@@ -10,7 +10,7 @@ from tree_sitter import Node
 
 from rolecall_analysis.syntax import parse
 from rolecall_analysis.text import CodePoints, code_points
-from rolecall_analysis.unbound.exits import Exits, read_exits
+from rolecall_analysis.unbound.exits import read_exits
 from rolecall_analysis.unbound.flowgraph import Act, FlowGraph
 from rolecall_analysis.unbound.solve import Read, Solution, late_reads, questions, solve
 from rolecall_analysis.unbound.statements import function_body, suite
@@ -41,9 +41,8 @@ def unbound_reads(path: str, text: str) -> tuple[UnboundRead, ...]:
     syntax = parse(text)
     if syntax.tree is None:
         return ()
-    source, root = syntax.source, syntax.tree.root_node
-    exits = read_exits(source, root)
-    graphs = list(_graphs(path, source, root, exits))
+    source = syntax.source
+    graphs = list(flow_graphs(path, source, syntax.tree.root_node))
     found = [(graph.scope, read) for graph, read in _reads(graphs)]
     columns = code_points(source)
     told = {
@@ -96,13 +95,14 @@ def _evaluates_annotations(path: str, root: Node) -> bool:
     return not path.endswith(".pyi") and not any(b"annotations" in (child.text or b"") for child in futures)
 
 
-def _graphs(path: str, source: bytes, root: Node, exits: Exits) -> Iterator[FlowGraph]:
+def flow_graphs(path: str, source: bytes, root: Node) -> Iterator[FlowGraph]:
     """Yield the module's graph, then those of its functions, outer ones first."""
+    exits = read_exits(source, root)
     evaluates_annotations = _evaluates_annotations(path, root)
     is_package = PurePath(path).stem == "__init__"
     waiting: list[tuple[Node, str, FlowGraph | None]] = [(root, "", None)]
     for node, name, parent in waiting:
-        graph = FlowGraph(name, parent, is_broken=node.has_error)
+        graph = FlowGraph(name, parent, None if parent is None else node, is_broken=node.has_error)
         trail = Trail(source, exits, graph, evaluates_annotations, is_package and parent is None)
         trail.enter(trail.block())
         try:

@@ -140,7 +140,7 @@ def _with_own_functions(source: bytes, functions: dict[str, list[Node]], known: 
 
 def _never_returns(source: bytes, function: Node, known: set[str]) -> bool:
     annotation = child_of(function, "return_type")
-    if annotation is not None and text_of(source, annotation).rpartition(".")[2] in ("NoReturn", "Never"):
+    if annotation is not None and text_of(source, annotation).strip("\"'").rpartition(".")[2] in ("NoReturn", "Never"):
         return True
     body = child_of(function, "body")
     statements = [child for child in body.named_children if child.kind_id != _COMMENT] if body is not None else []

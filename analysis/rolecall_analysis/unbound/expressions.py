@@ -84,7 +84,7 @@ def branch(trail: Trail, node: Node, yes: int, no: int) -> None:
             known = trail.block()
             trail.link(known)
             trail.enter(known)
-            trail.assume(found[0], truth == found[1])
+            trail.assume(found[0], truth == found[1], node)
         trail.link(block)
     trail.leave()
 
@@ -104,7 +104,7 @@ def _both_or_either(trail: Trail, node: Node, yes: int, no: int) -> Steps:
     for block, truth, following in ((whole_yes, True, yes), (whole_no, False, no)):
         trail.enter(block)
         if found is not None:
-            trail.assume(found[0], truth == found[1])
+            trail.assume(found[0], truth == found[1], node)
         trail.link(following)
     trail.leave()
 
@@ -145,7 +145,7 @@ def _named_expression(trail: Trail, node: Node) -> Steps:
     if name is None or value is None:
         return
     yield evaluate(trail, value)
-    trail.bind(trail.text(name), truth_of(trail.source, value), is_none(value))
+    trail.bind(trail.text(name), truth_of(trail.source, value), is_none(value), value)
 
 
 def _call(trail: Trail, node: Node) -> Steps:

@@ -41,7 +41,7 @@ class Event:
     class_index: int = 0
     """The class body in which it stands, counted through the graph from 1; 0 for the function or module itself."""
     node: Node | None = None
-    """Where a read stands."""
+    """Where a read or a condition stands; of a name that is given one value, the expression of that value."""
     is_probe: bool = False
     """The read stands where a ``NameError`` is caught: it asks whether there is a value."""
     in_annotation: bool = False
@@ -72,6 +72,8 @@ class FlowGraph:
     """The qualified name of the function; empty for the module."""
     parent: FlowGraph | None
     """The graph of the function or module around."""
+    node: Node | None = None
+    """The function; None for the module."""
     is_broken: bool = False
     """Some of its text could not be parsed."""
     blocks: list[BasicBlock] = field(default_factory=list[BasicBlock])

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from tree_sitter import Node
 
-from rolecall_analysis.grammar import child_of, kind_id
+from rolecall_analysis.grammar import TARGET_LISTS, child_of, kind_id
 from rolecall_analysis.names import dotted_name
 from rolecall_analysis.unbound.expressions import evaluate
 from rolecall_analysis.unbound.targets import bind_target
@@ -144,6 +144,8 @@ def with_statement(trail: Trail, node: Node, suite: Suite) -> Steps:
             trail.handler = after
             trail.begin_statement()
         if alias is not None:
+            if alias.named_child_count and alias.named_children[0].kind_id in TARGET_LISTS:
+                trail.may_raise()
             yield bind_target(trail, alias)
     yield suite(trail, child_of(node, "body"))
     trail.handler = outside

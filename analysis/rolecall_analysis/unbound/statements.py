@@ -133,7 +133,7 @@ def _assignment(trail: Trail, node: Node) -> Steps:
         return
     yield _assignment(trail, right) if right.kind_id == _ASSIGNMENT else evaluate(trail, right)
     if left.kind_id == IDENTIFIER:
-        trail.bind(trail.text(left), truth_of(trail.source, right), is_none(right))
+        trail.bind(trail.text(left), truth_of(trail.source, right), is_none(right), right)
     else:
         if left.type in ("pattern_list", "tuple_pattern", "list_pattern"):
             trail.may_raise()

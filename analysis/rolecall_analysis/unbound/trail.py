@@ -151,9 +151,11 @@ class Trail:
             self.may_raise()
         self.add(Event(Act.READ, name, self._class_index(), node, is_probe, self.in_annotation))
 
-    def bind(self, name: str, truth: bool | None = None, is_none: bool | None = None) -> None:
-        """A name, or a dotted name, is given a value; a constant is told by *truth* and *is_none*."""
-        self._own(Act.BIND, name)
+    def bind(
+        self, name: str, truth: bool | None = None, is_none: bool | None = None, value: Node | None = None
+    ) -> None:
+        """A name, or a dotted name, is given a *value*; a constant is told by *truth* and *is_none*."""
+        self._own(Act.BIND, name, value)
         if self.for_type_checkers:
             self.graph.for_type_checkers.add(name)
         if truth is not None or is_none is not None:
@@ -176,14 +178,14 @@ class Trail:
         """A name is said to belong here."""
         self.graph.bound[self._class_index()].add(name)
 
-    def assume(self, condition: Condition, truth: bool) -> None:
-        """A condition was found to be true, or false."""
-        self.add(Event(Act.ASSUME, condition=condition, truth=truth))
+    def assume(self, condition: Condition, truth: bool, node: Node) -> None:
+        """A condition, which stands at *node*, was found to be true, or false."""
+        self.add(Event(Act.ASSUME, node=node, condition=condition, truth=truth))
 
-    def _own(self, act: Act, name: str) -> None:
+    def _own(self, act: Act, name: str, value: Node | None = None) -> None:
         index = self._class_index()
         self.graph.bound[index].add(name)
-        self.add(Event(act, name, index))
+        self.add(Event(act, name, index, value))
 
     def _class_index(self) -> int:
         return self.classes[-1][0] if self.classes else 0

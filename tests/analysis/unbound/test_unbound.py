@@ -594,3 +594,33 @@ def test_this_package_reads_no_name_too_early() -> None:
     package = Path(rolecall_analysis.__file__).parent
     found = [read for file in package.rglob("*.py") for read in unbound_reads(str(file), file.read_text("utf-8"))]
     assert found == []
+
+
+def test_a_function_whose_annotation_in_quotes_says_that_it_never_returns_ends_a_way() -> None:
+    check("""
+        class Shop:
+            def stop(self) -> "NoReturn":
+                self.till.close()
+
+            def total(self, a):
+                if a:
+                    x = 1
+                else:
+                    self.stop()
+                return x
+    """)
+
+
+def test_a_manager_that_swallows_exceptions_may_leave_the_parts_of_its_value_unbound() -> None:
+    check("""
+        class Manager:
+            def __enter__(self):
+                return []
+            def __exit__(self, *error) -> bool:
+                return True
+
+        def f():
+            with Manager() as (x, y):
+                pass
+            return x  # possible
+    """)
