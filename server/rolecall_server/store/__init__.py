@@ -1,6 +1,6 @@
 """One SQLite file for each user: runs, model calls, proposals, decisions."""
 
-from rolecall_server.store.database import Store, cache_path, open_store, store_path
+from rolecall_server.store.database import Store
 from rolecall_server.store.rows import (
     ActRow,
     Asking,
@@ -13,6 +13,7 @@ from rolecall_server.store.rows import (
     RunRow,
     Spent,
 )
+from rolecall_server.store.store_file import cache_path, open_store, store_path
 
 __all__ = [
     "ActRow",

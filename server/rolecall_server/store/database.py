@@ -11,15 +11,13 @@ import sqlite3
 import threading
 import time
 from collections.abc import Collection, Generator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-import platformdirs
-
-from rolecall_server.errors import FileRefused, NotFound, StoreDamaged, StoreUnavailable, UserMustAct
+from rolecall_server.errors import FileRefused, NotFound, StoreUnavailable, UserMustAct
 from rolecall_server.processes import ProcessId, this_process
 from rolecall_server.store.rows import (
     ActRow,
@@ -31,9 +29,8 @@ from rolecall_server.store.rows import (
     RunRow,
     Spent,
 )
-from rolecall_server.store.schema import BREAK_OFF, END, RESERVE, check_tables, make_tables
+from rolecall_server.store.schema import BREAK_OFF, END, RESERVE
 
-_BUSY_TIMEOUT_S = 5.0
 _MOST_DIGITS = 18
 """Of the number of a row; SQLite counts no further than to 2**63."""
 _MOST_SHOWN = 80
@@ -386,73 +383,15 @@ class Store:
                 raise  # a mistake of the caller's
             raise StoreUnavailable(
                 f"Rolecall's database {self.path} cannot be used: {error}.",
-                _what_to_do(error, "move that file away"),
+                what_to_do(error, "move that file away"),
             ) from error
 
 
-def store_path() -> Path:
-    """Return the path of the database for this user."""
-    return Path(platformdirs.user_data_dir("rolecall", appauthor=False)) / "rolecall.db"
-
-
-def cache_path() -> Path:
-    """Return the folder for what could be worked out again, for this user."""
-    return Path(platformdirs.user_cache_dir("rolecall", appauthor=False))
-
-
-def open_store(path: Path) -> Store:
-    """Open the database at *path*, make it where there is none, and return it.
-
-    Raises:
-        StoreDamaged: it cannot be read; it was set aside, and the next call begins anew.
-        StoreUnavailable: the folder cannot be written, or the database is of a newer Rolecall.
-    """
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        try:
-            return Store(path, _connect(path))
-        except sqlite3.DatabaseError as error:
-            if isinstance(error, sqlite3.OperationalError):
-                raise
-            raise _set_aside(path, error) from error
-    except (OSError, sqlite3.Error) as error:
-        raise StoreUnavailable(
-            f"Rolecall's database {path} cannot be opened: {error}.",
-            _what_to_do(error, "make its folder writable"),
-        ) from error
-
-
-def _what_to_do(error: Exception, otherwise: str) -> str:
+def what_to_do(error: Exception, otherwise: str) -> str:
+    """Return the next step for somebody whose database cannot be used."""
     if "locked" in str(error):
         return "Wait for the end of the process that holds it, then try again."
     return f"Free some space, or {otherwise}, then try again."
-
-
-def _set_aside(path: Path, error: sqlite3.DatabaseError) -> StoreDamaged:
-    """Move the database at *path* out of the way, with what SQLite keeps beside it."""
-    aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
-    path.replace(aside)
-    for suffix in ("-wal", "-shm"):
-        with suppress(FileNotFoundError):
-            path.with_name(path.name + suffix).replace(aside.with_name(aside.name + suffix))
-    return StoreDamaged(
-        f"Rolecall's database {path} is damaged ({error}), and was moved to {aside}.",
-        "What ran and was decided before is in that file only. Run the command again: it begins with an empty one.",
-    )
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, check_same_thread=False)
-    try:
-        check_tables(connection, path)  # before anything is written
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-        make_tables(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return connection
 
 
 def row_number(name: str, letter: str) -> int:
