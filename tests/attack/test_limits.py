@@ -22,7 +22,8 @@ import pytest
 
 from rolecall_server import text_work
 from rolecall_server.context.redaction import Covers
-from rolecall_server.craft.attempts import AttemptWork, work_out
+from rolecall_server.craft.attempt import AttemptWork
+from rolecall_server.craft.attempts import work_out
 from rolecall_server.craft.edits.edit_blocks import apply_edit_blocks
 from rolecall_server.craft.edits.replies import parse_edit_blocks
 from rolecall_server.errors import RolecallError

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from rolecall_server.context import Focus
-from rolecall_server.craft.attempts import AttemptWork
+from rolecall_server.craft.attempt import AttemptWork
 from rolecall_server.review.proposals.anchor import path_now
 from rolecall_server.review.proposals.proposal import HunkState, Proposal
 from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal, put_aside

@@ -10,7 +10,8 @@ from functools import partial
 
 from rolecall_analysis import Snapshot
 from rolecall_server.context.kept_back import KeptBack, find_kept_back
-from rolecall_server.craft.attempts import Attempt, AttemptOutcome, AttemptWork, work_out
+from rolecall_server.craft.attempt import Attempt, AttemptOutcome, AttemptWork
+from rolecall_server.craft.attempts import work_out
 from rolecall_server.craft.history import SuiteHistoryStore
 from rolecall_server.craft.trial import evidence
 from rolecall_server.craft.verdicts import without_suspicions

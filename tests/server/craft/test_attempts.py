@@ -9,7 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from rolecall_server.craft.attempts import MAX_REPAIRS, AttemptOutcome, AttemptWork, prose_of, work_out
+from rolecall_server.craft.attempt import AttemptOutcome, AttemptWork
+from rolecall_server.craft.attempts import MAX_REPAIRS, prose_of, work_out
 from rolecall_server.errors import ConnectionFailed, NothingToChange, NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage
 from rolecall_server.review.proposals.evidence import GraphFinding, SourceLine

@@ -12,7 +12,8 @@ import pytest
 
 from rolecall_analysis import Index
 from rolecall_server.context import PackSource
-from rolecall_server.craft.attempts import AttemptWork, work_out
+from rolecall_server.craft.attempt import AttemptWork
+from rolecall_server.craft.attempts import work_out
 from rolecall_server.craft.lookups import LookingUp, LookupSources, tools_for
 from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS
 from rolecall_server.craft.trial import Bench

@@ -14,7 +14,7 @@ import pytest
 from inline_snapshot import external_file
 
 from rolecall_analysis import Index
-from rolecall_server.craft.attempts import AttemptWork
+from rolecall_server.craft.attempt import AttemptWork
 from rolecall_server.craft.trial import Bench
 from rolecall_server.errors import BriefMissing, FileRefused
 from rolecall_server.sandbox import FileCoverage, NotRun, TestResult, TestRun

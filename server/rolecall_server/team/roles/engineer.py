@@ -7,7 +7,8 @@ from pathlib import Path
 
 from rolecall_analysis import Snapshot, is_test
 from rolecall_server.context import Focus, named_files
-from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, AttemptWork
+from rolecall_server.craft.attempt import AttemptWork
+from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS
 from rolecall_server.errors import BriefMissing, FileRefused
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest

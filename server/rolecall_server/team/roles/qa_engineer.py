@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rolecall_analysis import Snapshot, definitions_in, find_definition, is_test, tests_of
 from rolecall_server.context import Focus
-from rolecall_server.craft.attempts import Attempt, AttemptWork
+from rolecall_server.craft.attempt import Attempt, AttemptWork
 from rolecall_server.craft.test_quality.test_text import changed_tests
 from rolecall_server.craft.verdicts import read_suspicions, unexplained
 from rolecall_server.errors import FileRefused, NotFound

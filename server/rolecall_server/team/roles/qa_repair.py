@@ -6,7 +6,8 @@ import ast
 from pathlib import Path
 
 from rolecall_analysis import Definition, Snapshot, definitions_in
-from rolecall_server.craft.attempts import EDIT_FORMAT, Attempt
+from rolecall_server.craft.attempt import Attempt
+from rolecall_server.craft.attempts import EDIT_FORMAT
 from rolecall_server.craft.feedback import describe_failing_tests
 from rolecall_server.craft.test_quality.test_text import function_of, written_tests
 from rolecall_server.model import ChatMessage

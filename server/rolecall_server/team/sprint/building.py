@@ -11,7 +11,8 @@ from pathlib import Path
 
 from rolecall_analysis import facts_of
 from rolecall_server.context import Focus
-from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, AttemptWork, work_out
+from rolecall_server.craft.attempt import AttemptWork
+from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, work_out
 from rolecall_server.craft.verdicts import to_mend
 from rolecall_server.errors import NothingToChange
 from rolecall_server.model.prompts import prompts_beside

@@ -10,7 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rolecall_analysis import is_test
-from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, Attempt, AttemptWork, work_out
+from rolecall_server.craft.attempt import Attempt, AttemptWork
+from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, work_out
 from rolecall_server.craft.edits.edit_blocks import parse_edit_blocks
 from rolecall_server.craft.feedback import describe_failures, describe_findings
 from rolecall_server.craft.trial import breaks_the_run, evidence, new_failures

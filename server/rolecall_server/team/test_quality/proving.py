@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rolecall_analysis import find_definition
-from rolecall_server.craft.attempts import AttemptOutcome
+from rolecall_server.craft.attempt import AttemptOutcome
 from rolecall_server.craft.test_quality.expected_failures import standing_alone
 from rolecall_server.craft.test_quality.test_reduction import Weighed, named, weigh
 from rolecall_server.craft.trial import LinesUnderTest, new_failures
