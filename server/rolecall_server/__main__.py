@@ -27,6 +27,7 @@ _COMMANDS = {
     "graph": "graph:run_graph",
     "rank": "rank:run_rank",
     "review": "review:run_review",
+    "review-code": "review_code:run_review_code",
     "propose": "propose:run_propose",
     "log": "log:run_log",
     "undo": "undo:run_undo",

@@ -37,6 +37,7 @@ def parser() -> argparse.ArgumentParser:
     _add_team(commands)
     _add_decisions(commands)
     _add_documents(commands)
+    _add_review_code(commands)
     _add_doctor(commands)
     _add_trust(commands)
     _add_usage(
@@ -274,6 +275,20 @@ def _add_usage(usage: argparse.ArgumentParser) -> None:
     usage.add_argument("--days", type=int, metavar="N", help="only today and the N - 1 days before it, UTC")
     usage.add_argument("--root", type=Path, metavar="DIR", help="only in this repository; else in all")
     usage.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def _add_review_code(commands: _Commands) -> None:
+    review = _add(
+        commands,
+        "review-code",
+        "tell what looks wrong in files, or in what changed since a commit; exit code 4 where something does",
+        "review-code src/shop/price.py",
+        "review-code --diff main --json",
+    )
+    review.add_argument("files", type=Path, nargs="*", metavar="FILE", help="Python files, or folders of them")
+    review.add_argument("--diff", default="", metavar="REV", help="what changed since this commit, and who calls that")
+    review.add_argument("--json", action="store_true", help="print everything as JSON")
+    _add_root(review)
 
 
 def _add_documents(commands: _Commands) -> None:

@@ -1,0 +1,106 @@
+"""`rolecall review-code` as a person or a program runs it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.patience import PATIENCE_S
+from support.workspaces import environment, write_workspace
+
+ROLECALL = (sys.executable, "-I", "-m", "rolecall_server")
+FOUND = 4
+ROWS = "def find(rows, name):\n    return rows[name]\n\n\ndef count(path):\n    return open(path).read()\n"
+SHOP = "from rows import find\n\n\ndef price(rows, name):\n    return find(rows, name).price\n"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_workspace(tmp_path / "work", {"rows.py": ROWS, "shop.py": SHOP, "empty/notes.txt": "nothing\n"})
+
+
+def rolecall(root: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    home = environment(root.parent / "home")
+    command = [*ROLECALL, *map(str, arguments)]
+    ended = subprocess.run(command, cwd=root, env=home, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
+    assert "Traceback" not in ended.stderr, ended.stderr
+    return ended
+
+
+def commit(root: Path) -> None:
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for arguments in (["init", "-q"], ["add", "-A"], [*who, "commit", "-qm", "as it was"]):
+        subprocess.run(["git", *arguments], cwd=root, check=True)
+
+
+def test_a_possible_fault_is_told_with_its_place_its_way_and_what_would_make_it_safe(root: Path) -> None:
+    ended = rolecall(root, "review-code", "rows.py")
+    assert ended.returncode == FOUND
+    assert ended.stdout.splitlines() == [
+        "rows.py:6:12: unclosed_resource: `open(path)` is opened for one call, and nothing closes it.",
+        "        6  opened",
+        "        6  used, and forgotten",
+        "    safe if: Every way out of the function closes the resource, or hands it to somebody who does.",
+    ]
+    assert ended.stderr == "1 possible fault in 1 file, not judged by a model: some may be none.\n"
+
+
+def test_where_nothing_is_found_the_exit_code_is_0(root: Path) -> None:
+    ended = rolecall(root, "review-code", "shop.py", "--json")
+    assert ended.returncode == 0
+    assert json.loads(ended.stdout) == {"candidates": [], "files": ["shop.py"], "judgedBy": None}
+
+
+def test_a_folder_is_reviewed_with_all_python_in_it(root: Path) -> None:
+    told = json.loads(rolecall(root, "review-code", ".", "--json").stdout)
+    assert told["files"] == ["rows.py", "shop.py"]
+    (found,) = told["candidates"]
+    assert (found["id"], found["rule"], found["path"], found["line"], found["column"], found["scope"]) == (
+        "c1",
+        "unclosed_resource",
+        "rows.py",
+        6,
+        12,
+        "count",
+    )
+
+
+def test_of_a_diff_only_what_it_brought_is_told_also_where_it_breaks_a_caller(root: Path) -> None:
+    commit(root)
+    (root / "rows.py").write_text(f"import sys\n\n\n{ROWS.replace('return rows[name]', 'return rows.get(name)')}")
+    assert rolecall(root, "review-code", "--diff", "HEAD").returncode == 0
+    maybe = "if name not in rows:\n        return None\n    return rows[name]"
+    (root / "rows.py").write_text(f"import sys\n\n\n{ROWS.replace('return rows[name]', maybe)}")
+    ended = rolecall(root, "review-code", "--diff", "HEAD", "--json")
+    assert ended.returncode == FOUND
+    told = json.loads(ended.stdout)
+    assert told["files"] == ["rows.py", "shop.py"]
+    assert [(one["path"], one["rule"]) for one in told["candidates"]] == [("shop.py", "none_dereferenced")]
+
+
+def test_a_file_that_git_does_not_know_yet_is_part_of_the_diff(root: Path) -> None:
+    commit(root)
+    (root / "new.py").write_text("def f(rows=[]):\n    rows.append(1)\n    return rows\n")
+    told = json.loads(rolecall(root, "review-code", "--diff", "HEAD", "--json").stdout)
+    assert [(one["path"], one["rule"]) for one in told["candidates"]] == [("new.py", "changed_default")]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        ([], "It is not said what to review."),
+        (["rows.py", "--diff", "HEAD"], "It is not said what to review."),
+        (["--diff", "nowhere"], "git knows no commit nowhere"),
+        (["--diff", "--output=x"], "expected one argument"),
+        (["empty"], "empty has no Python"),
+        (["gone.py"], "gone.py has no Python"),
+    ],
+)
+def test_what_cannot_be_reviewed_is_refused_with_what_to_do(root: Path, arguments: list[str], why: str) -> None:
+    ended = rolecall(root, "review-code", *arguments)
+    assert ended.returncode in (1, 2)
+    assert why in ended.stderr
