@@ -6,6 +6,7 @@ import asyncio
 import gc
 import logging
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import BinaryIO
@@ -30,6 +31,9 @@ logger = logging.getLogger(__name__)
 _PARENT_CHECK_S = 1.0
 _SWITCH_S = 0.001
 """The longest time for which a thread that computes keeps the event loop waiting; Python's own 5 ms add up."""
+_ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
+_TIDYING_S = 4.8
+"""The time after a signal to end runs and remove what they made; then the system ends the process."""
 
 
 def serve(patience: Patience | None = None, told: Sequence[str] = ()) -> int:
@@ -95,8 +99,9 @@ async def _converse(server: RolecallServer) -> None:
     server.later(_clean_up())
     watch = asyncio.create_task(_watch_parent(server))
     reading = asyncio.create_task(_read(server.rolecall_protocol))
+    stopped = asyncio.create_task(_wait_for_signal())
     try:
-        done, _ = await asyncio.wait([watch, reading], return_when=asyncio.FIRST_COMPLETED)
+        done, _ = await asyncio.wait([watch, reading, stopped], return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
     finally:
@@ -121,6 +126,21 @@ async def _clean_up() -> None:
 
     await asyncio.to_thread(remove_abandoned_folders)
     await asyncio.to_thread(remove_unused_copies, cache_path() / "copies")
+
+
+async def _wait_for_signal() -> None:
+    """Return when a signal asks the process to end, which it does soon then, even if something hangs."""
+    came, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def end_soon(number: int, frame: object) -> None:
+        signal.setitimer(signal.ITIMER_REAL, _TIDYING_S)
+        loop.call_soon_threadsafe(came.set)
+
+    if hasattr(signal, "setitimer"):  # Windows ends a process without a word
+        for number in _ENDING:
+            if signal.getsignal(number) not in (signal.SIG_IGN, None):
+                signal.signal(number, end_soon)
+    await came.wait()
 
 
 async def _watch_parent(server: RolecallServer) -> None:
