@@ -115,6 +115,19 @@ def find_root(path: Path) -> Path:
     return resolved.parent
 
 
+def check_can_be_read(folder: Path) -> None:
+    """Refuse what is no repository to read as a whole, were it only for its size.
+
+    Raises:
+        FileRefused: *folder* is a file, or all files of a user lie in it.
+    """
+    if folder.is_file():
+        raise FileRefused(f"{folder} is a file.", "Open the folder that it lies in.")
+    home = Path(os.path.realpath(Path.home()))
+    if folder in home.parents or (folder == home and not is_project(home)):
+        raise FileRefused(f"{folder} holds your home directory, which is not read.", "Open the folder of a project.")
+
+
 def resolve(path: Path) -> Path:
     """Return *path* with links followed; it need not exist.
 

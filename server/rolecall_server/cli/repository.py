@@ -15,7 +15,7 @@ from rolecall_server.review.proposals.edit_journal import take_over
 from rolecall_server.review.proposals.proposal_store import Reviewed, load_all, load_proposal, load_undecided, refresh
 from rolecall_server.store import Store, cache_path, open_store, store_path
 from rolecall_server.team.engine.abandoned import mark_interrupted_runs
-from rolecall_server.workspace import Workspace, find_root, read_text_or_none
+from rolecall_server.workspace import Workspace, check_can_be_read, find_root, read_text_or_none
 
 
 def find_workspace(root: Path | None, near: Path | None = None) -> Workspace:
@@ -103,7 +103,12 @@ def proposals_of_run(store: Store, workspace: Workspace, run_id: str) -> tuple[R
 
 
 def read_repository(root: Path, status: Waiting | None = None) -> Snapshot:
-    """Return the code graph of the folder; what is known from an earlier time is not read again."""
+    """Return the code graph of the folder; what is known from an earlier time is not read again.
+
+    Raises:
+        FileRefused: the folder holds the home directory.
+    """
+    check_can_be_read(root)
 
     def report(n_done: int, n_files: int) -> None:
         if status is not None:

@@ -13,8 +13,10 @@ from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from rolecall_analysis import Problem, Snapshot, WorkersClosed
+from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.session import Folder, Session, is_short
-from rolecall_server.workspace import is_project
+from rolecall_server.lsp.text.documents import folder_paths
+from rolecall_server.workspace import check_can_be_read, is_project
 
 logger = logging.getLogger(__name__)
 
@@ -25,16 +27,41 @@ _MANY_FILES = 500
 """The collector of garbage, while which no thread goes on, need not look again and again at a graph of so many."""
 
 
+def open_folders(session: Session, uris: Iterable[str]) -> tuple[list[Folder], list[str]]:
+    """Open the folders that the editor names and begin to read them; return them, and sentences about the others.
+
+    A folder that is not opened is none: a file in it brings its own project, as where no folder is open.
+    """
+    opened: list[Folder] = []
+    refused: list[str] = []
+    for root in folder_paths(uris):
+        try:
+            check_can_be_read(root)
+        except FileRefused as error:
+            refused.append(str(error))
+        else:
+            opened.append(session.open_folder(root))
+            begin_scan(session, opened[-1])
+    return opened, refused
+
+
 def begin_scan(session: Session, folder: Folder) -> None:
     """Start the first scan of *folder*, once."""
     if not folder.graph.scan_begun:
         folder.graph.scan_begun = True
-        if folder.guessed and not is_project(folder.root):
-            folder.graph.ready.set_result(
-                None
-            )  # a lone file, perhaps in a home folder: what lies around it is no repository
+        if folder.guessed and not _is_repository(folder):
+            folder.graph.ready.set_result(None)
             return
         _start(session, _scan(session, folder))
+
+
+def _is_repository(folder: Folder) -> bool:
+    """Return whether what lies around the file that brought *folder* belongs to it."""
+    try:
+        check_can_be_read(folder.root)
+    except FileRefused:
+        return False
+    return is_project(folder.root)
 
 
 async def current_snapshot(session: Session, folder: Folder) -> Snapshot:

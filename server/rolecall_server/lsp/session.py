@@ -177,7 +177,7 @@ class Session:
     store_damage: str = ""
     """A sentence about the store before, where that could not be read; empty where nothing did."""
     told_first: tuple[str, ...] = ()
-    """Sentences about changes of files that a command began and that was then ended."""
+    """Sentences about changes of files that a command began and that was then ended, and about folders not opened."""
     client: Client = field(default_factory=Client)
     patience: Patience = field(default_factory=Patience)
     documents: dict[str, OpenDocument] = field(default_factory=dict[str, OpenDocument])

@@ -8,11 +8,10 @@ import os
 from lsprotocol import types
 
 from rolecall_server.lsp.client import read_client
-from rolecall_server.lsp.folders import begin_scan
+from rolecall_server.lsp.folders import open_folders
 from rolecall_server.lsp.pages.navigation import announce_navigation, follow_navigation
 from rolecall_server.lsp.proposals.hunks import show_hunks
 from rolecall_server.lsp.server import RolecallServer
-from rolecall_server.lsp.text.documents import folder_paths
 from rolecall_server.lsp.text.positions import choose_encoding
 from rolecall_server.settings import read_settings
 
@@ -26,8 +25,8 @@ def initialize(ls: RolecallServer, params: types.InitializeParams) -> None:
     uris = [folder.uri for folder in params.workspace_folders or ()]
     if not uris and params.root_uri:
         uris = [params.root_uri]
-    for root in folder_paths(uris):
-        begin_scan(session, session.open_folder(root))
+    _, refused = open_folders(session, uris)
+    session.told_first = (*session.told_first, *refused)
     announce_navigation(ls)
 
 

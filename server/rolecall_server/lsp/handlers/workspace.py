@@ -10,7 +10,7 @@ from typing import Any, cast
 from lsprotocol import types
 
 from rolecall_server.errors import FileRefused
-from rolecall_server.lsp.folders import begin_scan, files_changed
+from rolecall_server.lsp.folders import files_changed, open_folders
 from rolecall_server.lsp.handlers.team.status import STATUS_NOTIFICATION
 from rolecall_server.lsp.pages.navigation import follow_navigation
 from rolecall_server.lsp.proposals.hunks import clear_hunks, show_hunks, text_changed
@@ -68,7 +68,8 @@ def did_change_workspace_folders(ls: RolecallServer, params: types.DidChangeWork
         if closed is not None:
             ls.later(asyncio.to_thread(closed.graph.index.close))
             clear_hunks(ls, closed)
-    for root in folder_paths(added.uri for added in params.event.added):
-        folder = ls.session.open_folder(root)
-        begin_scan(ls.session, folder)
+    opened, refused = open_folders(ls.session, (added.uri for added in params.event.added))
+    for sentence in refused:
+        ls.tell(sentence, types.MessageType.Warning)
+    for folder in opened:
         show_hunks(ls, folder)
