@@ -153,6 +153,48 @@ async def test_nothing_is_proposed_where_nothing_may_run(root: Path) -> None:
         assert (await propose(editor, {PRICE: BETTER}))["problem"].startswith("This workspace is not trusted.")
 
 
+LOOKING = """\
+from pathlib import Path
+
+
+def test_what_can_be_seen():
+    root = Path(__file__).resolve().parents[1]
+    seen = [path.read_bytes().hex() for path in (root / {name!r},) if path.exists()]
+    raise AssertionError(seen)
+"""
+HIDDEN = "hunter2 CANARY x9Z"
+
+
+@pytest.mark.parametrize("name", [".env", "notes.txt", "shop/keys.py", "tests/.env"])
+async def test_tests_of_such_an_edit_tell_nothing_that_is_kept_from_models(root: Path, name: str) -> None:
+    secret = "AKIAIOSFODNN7CANARY1" if name == "shop/keys.py" else HIDDEN.replace(" ", "-")
+    (root / ".aiignore").write_text("notes.txt\n")
+    (root / name).write_text(f"PASSWORD = '{secret}'\n")
+    (root / "open.txt").write_text("PASSWORD = CANARY\n")
+    async with session(root) as editor:
+        told = await propose(editor, {"tests/test_seen.py": LOOKING.format(name=name)})
+        assert told["proposalId"] == "p1", told
+        assert any("tests/test_seen.py" in line for line in told["evidence"])
+        assert secret.encode().hex() not in str(told)
+        control = await propose(editor, {"tests/test_seen.py": LOOKING.format(name="open.txt")})
+        assert b"CANARY".hex() in str(control["evidence"]), control
+
+
+async def test_an_edit_of_very_many_files_is_refused_before_any_is_looked_at(root: Path) -> None:
+    async with session(root) as editor:
+        answer = await propose(editor, {f"shop/f{number}.py": "x = 1\n" for number in range(501)})
+        assert answer["problem"].startswith("That is more than anybody can decide on at once.")
+        answer = await propose(editor, diff=DIFF + " " * 2_000_000)
+        assert answer["problem"].startswith("That is more than anybody can decide on at once.")
+
+
+@pytest.mark.parametrize("origin", ["Engineer", "QA engineer", "Reviewer"])
+async def test_nobody_passes_for_a_role_of_the_team(root: Path, origin: str) -> None:
+    async with session(root) as editor:
+        answer = await propose(editor, {PRICE: BETTER}, origin=origin)
+        assert answer["problem"].startswith(f"{origin} is one of Rolecall's own roles.")
+
+
 def propose_patch(root: Path, *arguments: str, given: str = DIFF) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-I", "-m", "rolecall_server", *arguments],

@@ -1,4 +1,4 @@
-"""What an editor may name as a folder and is no repository: told once, and the files in it are worked on all the same."""
+"""What an editor may name as a folder and is no repository: told once, and its files are worked on all the same."""
 
 from __future__ import annotations
 

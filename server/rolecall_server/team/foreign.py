@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from rolecall_server.context.redaction import Covers
 from rolecall_server.craft.trial import evidence
 from rolecall_server.errors import FileRefused, PatchRefused
 from rolecall_server.review.checks.graph_checks import check_changes
@@ -17,6 +18,7 @@ from rolecall_server.review.proposals.evidence import Evidence
 from rolecall_server.review.proposals.proposal import FileChange, Proposal
 from rolecall_server.review.proposals.proposal_store import save_proposal, supersede_earlier
 from rolecall_server.team.request import Desk, Report, Repository
+from rolecall_server.team.roles.declarations import known_roles
 from rolecall_server.team.run import open_bench
 from rolecall_server.team.test_quality.trials import Trials, red_and_green
 from rolecall_server.workspace import MAX_FILE_BYTES, Workspace, read_text_or_none, why_not_changed
@@ -42,6 +44,15 @@ class ForeignEdit:
     """New paths by old ones."""
 
 
+@dataclass(frozen=True)
+class Proposed:
+    """What came of such an edit."""
+
+    proposal: Proposal
+    covers: Covers
+    """Covers what its tests told, before whoever made the edit is told of it."""
+
+
 def base_text(workspace: Workspace, path: str) -> str | None:
     """Return the text of a file that an edit may change; ``None`` where there is none."""
     return None if why_not_changed(workspace, path) is not None else read_text_or_none(workspace, path)
@@ -55,6 +66,10 @@ def check_foreign(repository: Repository, edit: ForeignEdit) -> ForeignEdit:
         FileRefused: it names a file that no edit may name.
     """
     workspace = repository.workspace
+    if len(edit.files) > _MOST_FILES or sum(len(text or "") for text in edit.files.values()) > MAX_FILE_BYTES:
+        raise PatchRefused("That is more than anybody can decide on at once.", "Propose it in parts.")
+    if edit.origin.casefold() in {role.title.casefold() for role in known_roles(workspace, repository.store).values()}:
+        raise PatchRefused(f"{edit.origin} is one of Rolecall's own roles.", "Name who made the edit as `origin`.")
     if _NAME.fullmatch(edit.origin) is None:
         raise PatchRefused(f"{edit.origin[:60]!r} is no name of who made the edit.", "Give it as `origin`, in letters.")
     for path in (*edit.files, *edit.renames, *edit.renames.values()):
@@ -63,13 +78,13 @@ def check_foreign(repository: Repository, edit: ForeignEdit) -> ForeignEdit:
     texts = {path: text for path, text in edit.files.items() if text != read_text_or_none(workspace, path)}
     if not texts:
         raise PatchRefused("With that edit every file stays as it is.", "Nothing has to be decided.")
-    if len(texts) > _MOST_FILES or sum(len(text or "") for text in texts.values()) > MAX_FILE_BYTES:
-        raise PatchRefused("That is more than anybody can decide on at once.", "Propose it in parts.")
     return replace(edit, title=" ".join(edit.title.split())[:200] or "an edit", files=texts)
 
 
-async def propose_foreign(repository: Repository, run_id: str, edit: ForeignEdit, report: Report) -> Proposal:
+async def propose_foreign(repository: Repository, run_id: str, edit: ForeignEdit, report: Report) -> Proposed:
     """Check *edit* as a role's own, with the tests that it concerns, store it as a proposal, and return that.
+
+    Who made it may be a model, and what its tests tell goes back to it: they run without what is kept from models.
 
     Raises:
         PatchRefused: nothing is left to decide on.
@@ -77,7 +92,7 @@ async def propose_foreign(repository: Repository, run_id: str, edit: ForeignEdit
     files = await asyncio.to_thread(_changes, repository, edit)
     if not files:
         raise PatchRefused("That edit changes nothing but the ends of lines.", "Nothing has to be decided.")
-    shown = await _try(repository, edit, report)
+    shown, covers = await _try(repository, edit, report)
     proposal = Proposal(
         id=repository.store.reserve_proposal(run_id),
         run_id=run_id,
@@ -90,7 +105,7 @@ async def propose_foreign(repository: Repository, run_id: str, edit: ForeignEdit
     )
     save_proposal(repository.store, proposal)
     supersede_earlier(repository.store, repository.workspace.root, proposal)
-    return proposal
+    return Proposed(proposal, covers)
 
 
 def _changes(repository: Repository, edit: ForeignEdit) -> tuple[FileChange, ...]:
@@ -98,9 +113,9 @@ def _changes(repository: Repository, edit: ForeignEdit) -> tuple[FileChange, ...
     return with_touched(link_hunks(changes, repository.snapshot), repository.snapshot)
 
 
-async def _try(repository: Repository, edit: ForeignEdit, report: Report) -> Evidence:
+async def _try(repository: Repository, edit: ForeignEdit, report: Report) -> tuple[Evidence, Covers]:
     findings = await asyncio.to_thread(check_changes, repository.snapshot, edit.files)
-    async with open_bench(repository, report, for_model=False) as bench:
+    async with open_bench(repository, report) as bench:
         desk = Desk(repository.workspace, repository.snapshot, repository.settings, None, bench, report)
         trials = Trials(desk, ())
         report("running the tests", None)
@@ -108,4 +123,5 @@ async def _try(repository: Repository, edit: ForeignEdit, report: Report) -> Evi
         shown = evidence(
             trials.before, after, problems=(), findings=findings, repairs=0, model=edit.origin, changed=edit.files
         )
-        return await red_and_green(desk, shown, edit.files)
+        shown = await red_and_green(desk, shown, edit.files)
+        return replace(shown, notes=(*shown.notes, *bench.kept_back.notes)), bench.kept_back.covers()

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rolecall_server import text_work
 from rolecall_server.craft.edits.unified_diff import PatchedFiles, apply_diff
-from rolecall_server.errors import PatchRefused
+from rolecall_server.errors import PatchRefused, TextTooHard
 
 FILES = {"a.py": "one\ntwo\nthree\nfour\n", "b.py": "x = 1\n\n\ndef f():\n    return x\n"}
 
@@ -122,3 +123,10 @@ def git(folder: str, *arguments: str) -> str:
     who = ("-c", "user.name=x", "-c", "user.email=x@x", "-c", "core.autocrlf=false")
     command = ["git", *who, "--git-dir", ".git", *arguments]
     return subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True).stdout
+
+
+async def test_a_diff_of_hunks_by_the_thousand_for_a_long_file_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text_work, "MOST_SECONDS", 0.5)
+    diff = "--- a/a.py\n+++ b/a.py\n" + "@@ -0,0 +1 @@\n+x\n" * 3_000
+    with pytest.raises(TextTooHard):
+        await text_work.beside_the_loop("Reading the diff", apply_diff, diff, {"a.py": "é = 1\n" * 40_000}.get)

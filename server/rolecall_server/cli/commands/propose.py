@@ -29,6 +29,7 @@ from rolecall_server.review.proposals.proposal_store import load_proposal
 from rolecall_server.settings import read_settings
 from rolecall_server.team.foreign import GUEST, ForeignEdit, base_text, check_foreign, propose_foreign
 from rolecall_server.team.request import Repository
+from rolecall_server.text_work import beside_the_loop
 from rolecall_server.workspace import MAX_FILE_BYTES
 
 
@@ -40,7 +41,10 @@ def run_propose(arguments: argparse.Namespace) -> int:
 def _propose(arguments: argparse.Namespace) -> int:
     store, workspace = open_repository(arguments)
     settings, _ = read_settings(arguments.settings, os.environ)
-    patched = apply_diff(_read(arguments.patch), partial(base_text, workspace))
+    given = _read(arguments.patch)
+    patched = run_until_interrupted(
+        beside_the_loop("Reading the patch", apply_diff, given, partial(base_text, workspace))
+    )
     messages = Screen(stderr=True)
     with waiting(messages, "reading the repository") as status:
         snapshot = read_repository(workspace.root, status)
@@ -66,13 +70,13 @@ async def _try(repository: Repository, edit: ForeignEdit, messages: Screen) -> P
     state = "cancelled"
     try:
         with UnderWay(messages, store, run_id, repository.settings.team.question_seconds) as shown:
-            proposal = await propose_foreign(repository, run_id, edit, shown.report)
+            proposed = await propose_foreign(repository, run_id, edit, shown.report)
         state = "finished"
     except RolecallError:
         state = "failed"
         raise
     else:
-        return proposal
+        return proposed.proposal
     finally:
         store.end_run(run_id, state)
 

@@ -200,6 +200,7 @@ def _twice_named(names: str) -> str:
 def _patched(path: str, text: str, hunks: Sequence[_DiffHunk]) -> str:
     shift = 0
     for number, hunk in enumerate(hunks, 1):
+        look_at_the_clock()
         lines = split_lines(text)
         if not hunk.old:
             at = min(len(lines), hunk.line + shift)

@@ -17,11 +17,10 @@ from rolecall_server.lsp.runs.running import announce_run, repository_of
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder, Session
 from rolecall_server.lsp.untyped import fields_of
-from rolecall_server.review.proposals.proposal import Proposal
 from rolecall_server.review.proposals.rendering import headline, render_evidence, visible
-from rolecall_server.team.foreign import GUEST, ForeignEdit, base_text, check_foreign, propose_foreign
+from rolecall_server.team.foreign import GUEST, ForeignEdit, Proposed, base_text, check_foreign, propose_foreign
 from rolecall_server.text_work import beside_the_loop
-from rolecall_server.workspace import Workspace
+from rolecall_server.workspace import MAX_FILE_BYTES, Workspace
 
 PROPOSE_REQUEST = "rolecall/propose"
 
@@ -36,15 +35,17 @@ async def propose(ls: RolecallServer, params: Any) -> dict[str, Any]:
         if ls.session.client.restricted:
             raise UserMustAct("This workspace is not trusted.", "Trust it in your editor, then try again.")
         folder = _folder(ls.session, _text(fields, "root"))
-        proposal = await _propose(ls, folder, fields)
+        proposed = await _propose(ls, folder, fields)
     except RolecallError as error:
         return {"proposalId": "", "problem": str(error), "hunks": [], "evidence": []}
+    proposal = proposed.proposal
+    told = await asyncio.to_thread(proposed.covers.cover, "\n".join(render_evidence(proposal.evidence)))
     return {
         "proposalId": proposal.id,
         "problem": "",
         "title": visible(headline(proposal)),
         "hunks": [{"hunkId": hunk.id, "path": change.path, "symbol": hunk.symbol} for change, hunk in proposal.hunks()],
-        "evidence": [visible(line) for line in render_evidence(proposal.evidence)],
+        "evidence": [visible(line) for line in told.split("\n")],
     }
 
 
@@ -60,12 +61,13 @@ def _folder(session: Session, root: str) -> Folder:
     return named[0]
 
 
-async def _propose(ls: RolecallServer, folder: Folder, fields: Mapping[str, Any]) -> Proposal:
+async def _propose(ls: RolecallServer, folder: Folder, fields: Mapping[str, Any]) -> Proposed:
     session, store = ls.session, ls.session.store
     repository = await repository_of(ls, folder)
     changed = await _changed(repository.workspace, fields)
     origin, title, rationale = (_text(fields, name) for name in ("origin", "title", "rationale"))
-    edit = check_foreign(repository, ForeignEdit(origin, title, rationale, changed.files, changed.renames))
+    given = ForeignEdit(origin, title, rationale, changed.files, changed.renames)
+    edit = await asyncio.to_thread(check_foreign, repository, given)
     run_id = store.add_run(folder.root, GUEST, next(iter(edit.files)), edit.title)
     progress = Progress(ls, f"Rolecall: checking what {edit.origin} proposes", run_id)
     if (task := asyncio.current_task()) is not None:
@@ -74,16 +76,16 @@ async def _propose(ls: RolecallServer, folder: Folder, fields: Mapping[str, Any]
     state, told = "cancelled", {}
     try:
         await progress.begin()
-        proposal = await propose_foreign(repository, run_id, edit, progress.report)
-        state, told = "finished", {"proposalId": proposal.id}
-        for proposal_id in {*folder.proposals, proposal.id}:
+        proposed = await propose_foreign(repository, run_id, edit, progress.report)
+        state, told = "finished", {"proposalId": proposed.proposal.id}
+        for proposal_id in {*folder.proposals, proposed.proposal.id}:
             reload_proposal(ls, folder, proposal_id)
         show_hunks(ls, folder)
     except RolecallError as error:
         state, told = "failed", {"error": error.code}
         raise
     else:
-        return proposal
+        return proposed
     finally:
         session.runs.pop(run_id, None)
         store.end_run(run_id, state)
@@ -98,6 +100,8 @@ async def _changed(workspace: Workspace, fields: Mapping[str, Any]) -> PatchedFi
         PatchRefused: there is neither a list of files nor a diff that fits.
     """
     diff, files = _text(fields, "diff"), fields.get("files")
+    if len(diff) > MAX_FILE_BYTES:
+        raise PatchRefused("That is more than anybody can decide on at once.", "Propose it in parts.")
     if diff:
         return await beside_the_loop("Reading the diff", apply_diff, diff, partial(base_text, workspace))
     if not isinstance(files, list) or not files:
