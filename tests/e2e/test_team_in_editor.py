@@ -94,17 +94,28 @@ async def test_a_large_brief_is_begun_only_once_the_developer_has_seen_the_plan(
         assert value_of(reply, "runId") == ""
         assert asked == []
         (question,) = editor.questions
-        assert "The brief is large (51 words, 9 wishes): the whole team. about 9 calls" in question
+        assert "The brief is beyond a page (51 words, 9 wishes): the middle way" in question
+        assert "middle 5 calls, " in question
         editor.answer_to_question = lambda question: "The whole team"
         ended = await editor.run("rolecall.run.start", brief=LONG_BRIEF)
         assert ended["state"] == "finished"
+        assert "Architect" in asked
+
+
+async def test_a_way_that_is_named_is_gone_without_a_question(root: Path) -> None:
+    async with session(root, Engineer=shop_speeches()["Engineer T1"]) as (editor, asked):
+        ended = await editor.run("rolecall.run.start", brief=LONG_BRIEF, way="middle")
+        assert (ended["state"], editor.questions) == ("finished", [])
+        assert asked[:3] == ["Product Manager", "Engineer", "QA Engineer"]
+        reply = await editor.execute("rolecall.run.start", brief=BRIEF, way="around")
+        assert value_of(reply, "message") == "There is no way around. There are engineer, middle, team."
 
 
 async def test_of_a_brief_of_some_length_the_plan_is_seen_first_too(root: Path) -> None:
     async with session(root, Engineer=shop_speeches()["Engineer T1"]) as (editor, asked):
         editor.answer_to_question = lambda question: "The Engineer alone"
         ended = await editor.run("rolecall.run.start", brief=f"{BRIEF} Round nothing. Keep what is there.")
-        assert "straight to the Engineer. about 1 call" in editor.questions[0]
+        assert "straight to the Engineer. Each way may take about: engineer 1 call" in editor.questions[0]
         assert (ended["state"], asked) == ("finished", ["Engineer"])
 
 

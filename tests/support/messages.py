@@ -141,6 +141,8 @@ class Forge:
                 return [{"line": self.number(), "message": self.text()}]
             case "drop" | "roles":
                 return self.random.choice(["all", "engineer", ["T1"], ["T2", "T2"], ""])
+            case "way":
+                return self.random.choice(["engineer", "middle", "team", "around", ""])
             case _ if name.endswith("Id"):
                 return self.random.choice(self.ids)
             case _:

@@ -12,6 +12,8 @@ from rolecall_server import __version__
 if TYPE_CHECKING:
     _Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # pyright: ignore[reportPrivateUsage]
 
+WAYS = ("engineer", "middle", "team")
+"""Those of `team.roles.declarations.Way`, which takes longer to import than `--help` shall take."""
 _WRITING = ("tests", "implement", "run", "resume", "review")
 _EXIT_CODES = """
 
@@ -123,6 +125,7 @@ def _add_team(commands: _Commands) -> None:
         "have the team work on a brief, from requirements to a reviewed proposal",
         'run "let total() take a tax rate, and print a receipt with it"',
         'run --plan "$(cat brief.md)"',
+        'run --way middle "$(cat brief.md)"',
         'run "explain prices in the receipt" --roles engineer,reviewer',
     )
     run.add_argument("brief", help="what you want, in a sentence or a page")
@@ -147,8 +150,15 @@ def _add_team(commands: _Commands) -> None:
         "--missing", action="store_true", help="have the tasks done that `documents --check` calls missing"
     )
     resume.add_argument("--branch", action="store_true", help="with --edit: as a run of its own")
-    for command in (run, resume):
-        command.add_argument("--roles", default="", metavar="ROLES", help="who works on it: engineer,reviewer, or all")
+    who = run.add_mutually_exclusive_group()
+    who.add_argument(
+        "--way",
+        choices=WAYS,
+        help="the Engineer alone; the middle way: requirements, one Engineer, independent tests, a review; the whole "
+        "team. Without it the size of the brief decides",
+    )
+    for command, options in ((run, who), (resume, resume)):
+        options.add_argument("--roles", default="", metavar="ROLES", help="who works on it: engineer,reviewer, or all")
         command.add_argument(
             "--repository-roles", action="store_true", help="confirm the roles in .rolecall/roles as they are now"
         )

@@ -54,7 +54,7 @@ def test_a_task_of_a_larger_change_is_left_out_before_anybody_writes_code(progra
         page = page_of(editor)
         below = [line for line in page.read_text().splitlines() if not line.startswith(HOLD)]
         editor.ask("write", str(page), LONG_BRIEF + "\n".join(below))
-        editor.until(lambda: "the whole team" in editor.ask("question"))
+        editor.until(lambda: "the middle way" in editor.ask("question"))
         editor.ask("reply_next", "leave out T3")
         tasks_may_be_cut.set()
         editor.until(lambda: "S1 changes 4 files in 4 tasks." in editor.ask("question"))

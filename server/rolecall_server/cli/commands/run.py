@@ -47,7 +47,7 @@ from rolecall_server.team.plan.planning import (
     request_of,
 )
 from rolecall_server.team.request import TITLES, Repository, RoleName, RunRequest
-from rolecall_server.team.roles.declarations import Role, confirm_roles, known_roles, roles_to_confirm
+from rolecall_server.team.roles.declarations import Role, Way, confirm_roles, known_roles, roles_to_confirm
 from rolecall_server.team.room import Developer, answer_nothing
 from rolecall_server.team.run import describe_broken, find_model_for
 from rolecall_server.team.sprint.change_plan import drop_tasks
@@ -116,12 +116,12 @@ class _Command:
     def run(self) -> int:
         """Plan a run, begin it, and go on with it."""
         roles = self._roles()
-        wanted = _names(self.arguments.roles)
-        plan = plan_for(self.arguments.brief, roles, self.settings, wanted, self.store)
+        wanted, way = _names(self.arguments.roles), Way(self.arguments.way) if self.arguments.way else None
+        plan = plan_for(self.arguments.brief, roles, self.settings, wanted, self.store, way=way)
         self._show(plan, roles)
         if self.arguments.plan:
             return 0
-        if self.asks and not plan.is_lean and not wanted:
+        if self.asks and not plan.is_lean and not wanted and way is None:
             plan = self._settle(plan, roles)
         file: Path | None = self.arguments.file
         path = relative_path(self.workspace, resolve(file)) if file is not None else ""
@@ -283,15 +283,17 @@ class _Command:
             published = ", ".join(dict.fromkeys(kind for duty in roles[name].duty for kind in duty.publishes))
             say_prose(self.messages, f"  {roles[name].title} ({name}): {published}")
         say_prose(self.messages, f"  {plan.estimate}")
-        if plan.is_lean:
-            say_prose(self.messages, f"  --roles all has the whole team: {', '.join(roles)}.")
+        say_prose(self.messages, f"  {plan.costs} --way chooses one.")
 
     def _settle(self, plan: Plan, roles: Mapping[str, Role]) -> Plan:
-        """Let the developer choose other roles, and return the plan as the developer wants it."""
-        said = ask_line(self.messages, "Enter to go on, or the roles you want")
+        """Let the developer choose another way, or other roles; return the plan as the developer wants it."""
+        said = ask_line(self.messages, f"Enter to go on, or another way ({', '.join(Way)}), or the roles you want")
         if not said.strip():
             return plan
-        chosen = plan_for(self.arguments.brief, roles, self.settings, _names(said), self.store)
+        names = _names(said)
+        way = Way(names[0]) if len(names) == 1 and names[0] in set(Way) else None
+        wanted = () if way else names
+        chosen = plan_for(self.arguments.brief, roles, self.settings, wanted, self.store, way=way)
         self._show(chosen, roles)
         return chosen
 

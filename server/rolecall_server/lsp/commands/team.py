@@ -22,23 +22,24 @@ from rolecall_server.lsp.session import Folder
 from rolecall_server.lsp.writing import ask_brief
 from rolecall_server.team.engine.reworking import rerun
 from rolecall_server.team.messages.board import load_pool
-from rolecall_server.team.plan.planning import EVERYBODY, LEAN, change_plan, is_short, plan_for
+from rolecall_server.team.plan.planning import change_plan, is_short, plan_for
 from rolecall_server.team.request import RoleName, RunRequest
+from rolecall_server.team.roles.declarations import Way
 from rolecall_server.team.sprint.change_plan import drop_tasks
 from rolecall_server.team.sprint.proposing import missing_tasks, review_sprint, take_up_missing
 
-_WHOLE_TEAM, _ENGINEER_ALONE = "The whole team", "The Engineer alone"
+_OFFERED = {"The Engineer alone": Way.ENGINEER, "The middle way": Way.MIDDLE, "The whole team": Way.TEAM}
 _HAVE_IT_DONE, _LEAVE_IT = "Have it done", "Leave it"
 
 
 async def start(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Have the team, or the *roles* named, work on a brief: on the folder, a file, a symbol."""
+    """Have the team, or the *roles* named, work on a brief, or those of a *way*: on the folder, a file, a symbol."""
     folder, path, symbol = await _place(ls, arguments)
-    wanted = _names(arguments.get("roles"))
+    wanted, way = _names(arguments.get("roles")), _way(read_text_argument(arguments, "way"))
     brief = read_text_argument(arguments, "brief")
 
     async def begin(text: str) -> dict[str, Any]:
-        return await _begin(ls, folder, RunRequest(RoleName.ENGINEER, path, symbol, text), wanted)
+        return await _begin(ls, folder, RunRequest(RoleName.ENGINEER, path, symbol, text), wanted, way)
 
     guidance = ("Say above what the team shall do, then save: that starts the work.", "Left empty, nothing is.")
     return await (begin(brief) if brief else ask_brief(ls, "What shall the team do?", guidance, begin))
@@ -88,29 +89,40 @@ def pause(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
     return {"runIds": wanted}
 
 
-async def _begin(ls: RolecallServer, folder: Folder, request: RunRequest, wanted: Sequence[str]) -> dict[str, Any]:
+async def _begin(
+    ls: RolecallServer, folder: Folder, request: RunRequest, wanted: Sequence[str], way: Way | None
+) -> dict[str, Any]:
     """Begin a run, and return the reply to the command: the run and its plan; the developer may have chosen another
-    plan.
+    way.
 
-    A command that names no roles and a brief of more than a sentence or two lead to a question; what the plan has
-    comes first.
+    A command that names neither roles nor a way, and a brief of more than a sentence or two, lead to a question; what
+    the plan has comes first.
     """
     roles, settings = await roles_for(ls, folder), ls.session.settings
-    plan = plan_for(request.brief, roles, settings, wanted, ls.session.store)
-    if not wanted and not is_short(request.brief):
-        question = f"{plan.why} {plan.estimate}."
-        offered = [_ENGINEER_ALONE, _WHOLE_TEAM] if plan.is_lean else [_WHOLE_TEAM, _ENGINEER_ALONE]
-        said = await choose(ls, question, [*offered, "Nobody"])
-        if said not in (_WHOLE_TEAM, _ENGINEER_ALONE):
-            return {"runId": "", "plan": {"roles": list(plan.roles), "why": plan.why, "estimate": str(plan.estimate)}}
-        plan = plan_for(
-            request.brief, roles, settings, LEAN if said == _ENGINEER_ALONE else EVERYBODY, ls.session.store
-        )
+    plan = plan_for(request.brief, roles, settings, wanted, ls.session.store, way=way)
+    if not wanted and way is None and not is_short(request.brief):
+        offered = sorted(_OFFERED, key=lambda title: _OFFERED[title] is not plan.way)
+        said = await choose(ls, f"{plan.why} {plan.costs}", [*offered, "Nobody"])
+        if said not in _OFFERED:
+            return {"runId": "", "plan": plan.as_json()}
+        if _OFFERED[said] is not plan.way:
+            plan = plan_for(request.brief, roles, settings, (), ls.session.store, way=_OFFERED[said])
     elif plan.is_lean:
         ls.tell(plan.why)
-    run_id = await start_run(ls, folder, request, plan)
-    shown = {"roles": list(plan.roles), "why": plan.why, "estimate": str(plan.estimate)}
-    return {"runId": run_id, "plan": shown}
+    return {"runId": await start_run(ls, folder, request, plan), "plan": plan.as_json()}
+
+
+def _way(named: str) -> Way | None:
+    """Return the way of that name; ``None`` where none is named.
+
+    Raises:
+        NotFound: there is no such way.
+    """
+    if not named:
+        return None
+    if named not in set(Way):
+        raise NotFound(f"There is no way {named}.", f"There are {', '.join(Way)}.")
+    return Way(named)
 
 
 async def _place(ls: RolecallServer, arguments: Mapping[str, Any]) -> tuple[Folder, str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
 
@@ -23,6 +23,7 @@ from rolecall_server.team.documents import (
 from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.messages.board import Pool, body_of, content_of
 from rolecall_server.team.messages.edits import Edits
+from rolecall_server.team.messages.interface import interface_of
 from rolecall_server.workspace import Workspace, read_text_or_none, split_lines
 
 _CONTEXT_LINES = 12
@@ -30,9 +31,9 @@ _MAX_DIFF_CHARACTERS = 60_000
 _MAX_BAD_TESTS = 30
 
 
-def tell(messages: Iterable[MessageRow], workspace: Workspace) -> str:
-    """Return *messages*, each under a heading."""
-    shown = {message: _shown(message, workspace).strip() for message in messages}
+def tell(messages: Iterable[MessageRow], workspace: Workspace, outlined: Collection[str] = ()) -> str:
+    """Return *messages*, each under a heading; changes of the kinds *outlined* without the bodies of functions."""
+    shown = {message: _shown(message, workspace, outlined).strip() for message in messages}
     return "\n".join(f"# {_heading(message)}\n\n{text}\n" for message, text in shown.items() if text)
 
 
@@ -129,7 +130,9 @@ def _heading(message: MessageRow) -> str:
     return named.get(message.kind, f"The {message.kind}{about}")
 
 
-def _shown(message: MessageRow, workspace: Workspace) -> str:
+def _shown(message: MessageRow, workspace: Workspace, outlined: Collection[str]) -> str:
+    if message.kind in outlined:
+        return interface_of(content_of(message, Edits), workspace)
     if message.kind in set(Kind):
         document = document_in(message)
         if isinstance(document.content, ExecutionReport):

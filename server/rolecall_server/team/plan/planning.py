@@ -23,7 +23,7 @@ from rolecall_server.team.documents import Kind
 from rolecall_server.team.messages.board import DEVELOPER, TEAM, Pool, as_draft, body_of, load_pool, publish
 from rolecall_server.team.model_calls.prices import prices_of
 from rolecall_server.team.request import TITLES, RunRequest
-from rolecall_server.team.roles.declarations import Duty, Role, Verb, role_alone, roster_of
+from rolecall_server.team.roles.declarations import Duty, Role, Verb, Way, role_alone, roles_on, roster_of
 
 LEAN = ("engineer",)
 EVERYBODY = ("all",)
@@ -35,6 +35,15 @@ _SMALL_WISHES = 8
 Source: three briefs of 36, 105 and 227 words, with two to six wishes, on three libraries: alone the Engineer met what
 the whole team met, for a fifth of its tokens (docs/team.md). What is larger was not measured.
 """
+_SPRINT_WORDS = 5 * _SMALL_WORDS
+_SPRINT_WISHES = 5 * _SMALL_WISHES
+"""So far one sprint is enough, and so the middle way: a sprint has about five tasks, each at most a page."""
+_CALLED = {Way.ENGINEER: "the Engineer alone", Way.MIDDLE: "the middle way", Way.TEAM: "the whole team"}
+_REASONS = {
+    Way.ENGINEER: "The brief is small ({size}): straight to the Engineer.",
+    Way.MIDDLE: "The brief is beyond a page ({size}): the middle way, with requirements, independent tests, a review.",
+    Way.TEAM: "The brief is more than one sprint ({size}): the whole team.",
+}
 _SHORT_WORDS = 60
 _SHORT_WISHES = 2
 _TITLE_CHARACTERS = 80
@@ -97,19 +106,35 @@ class Estimate:
         tokens = f"{self.tokens_sent:,} tokens sent and {self.tokens_received:,} received"
         return f"about {calls}, {tokens}{cost}{asked}"
 
+    @property
+    def in_short(self) -> str:
+        """``5 calls, 68,000 tokens``: to compare ways by."""
+        cost = f", {self.cost:.2f}" if self.cost is not None else ""
+        calls = f"{self.calls} call{'s' if self.calls != 1 else ''}"
+        return f"{calls}, {round(self.tokens_sent + self.tokens_received, -3):,} tokens{cost}"
+
 
 @dataclass(frozen=True)
 class Plan:
-    """The roles that work on a brief, and the reason for these."""
+    """The roles that work on a brief, the reason for these, and what they and others would take."""
 
     roles: tuple[str, ...]
     why: str
     estimate: Estimate
+    way: Way = Way.TEAM
+    """The way they go about it; roles that the developer chose work as they do in the whole team."""
+    costs: str = ""
+    """A line that says what each way would take."""
 
     @property
     def is_lean(self) -> bool:
         """Return whether the plan gives the work to one role alone."""
         return self.roles == LEAN
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the plan as programs read it."""
+        told = {"way": self.way, "why": self.why, "estimate": str(self.estimate), "costs": self.costs}
+        return {"roles": list(self.roles), **told}
 
 
 def plan_for(
@@ -118,8 +143,11 @@ def plan_for(
     settings: Settings,
     wanted: Iterable[str] = (),
     store: Store | None = None,
+    *,
+    way: Way | None = None,
 ) -> Plan:
-    """Plan who works on *brief*: those *wanted* (`EVERYBODY`: all), else the Engineer alone if it is small, else all.
+    """Plan who works on *brief*: the roles *wanted* (`EVERYBODY`: all), or those of the *way* that the developer chose,
+    else of the one that its size suggests.
 
     What that may take is estimated by what such work took before, as far as *store* has it.
 
@@ -137,16 +165,32 @@ def plan_for(
         )
     n_words, n_wishes = len(text.split()), count_wishes(text)
     size = f"{n_words} word{'s' if n_words != 1 else ''}, {n_wishes} wish{'es' if n_wishes != 1 else ''}"
-    if chosen := tuple(dict.fromkeys(wanted)):
-        chosen = tuple(roles) if chosen == EVERYBODY else chosen
+    chosen, taken = tuple(dict.fromkeys(wanted)), way or _way_for(text)
+    if chosen:
+        chosen, taken = tuple(roles) if chosen == EVERYBODY else chosen, Way.TEAM
         why = f"You chose them ({size})."
-    elif is_small(text):
-        chosen, why = LEAN, f"The brief is small ({size}): straight to the Engineer."
+    elif way is not None:
+        why = f"You chose {_CALLED[way]} ({size})."
     else:
-        chosen, why = tuple(roles), f"The brief is large ({size}): the whole team."
-    roster = roster_of(roles, chosen)
+        why = _REASONS[taken].format(size=size)
+    roster = roster_of(roles, chosen or roles_on(taken, roles), taken)
     estimate = estimate_run(roster.values(), text, settings, store)
-    return Plan(tuple(name for name in roster if name != TEAM), why, estimate)
+    names = tuple(name for name in roster if name != TEAM)
+    return Plan(names, why, estimate, taken, _costs_of_ways(roles, text, settings, store))
+
+
+def _way_for(brief: str) -> Way:
+    """Return the way that the size of *brief* suggests."""
+    if is_small(brief):
+        return Way.ENGINEER
+    one_sprint = len(brief.split()) <= _SPRINT_WORDS and count_wishes(brief) <= _SPRINT_WISHES
+    return Way.MIDDLE if one_sprint else Way.TEAM
+
+
+def _costs_of_ways(roles: Mapping[str, Role], brief: str, settings: Settings, store: Store | None) -> str:
+    rosters = {way: roster_of(roles, roles_on(way, roles), way).values() for way in Way}
+    told = (f"{way} {estimate_run(who, brief, settings, store).in_short}" for way, who in rosters.items())
+    return f"Each way may take about: {'; '.join(told)}."
 
 
 def is_small(brief: str) -> bool:
@@ -216,7 +260,7 @@ def _expected(role: str, duty: Duty, brief: str, settings: Settings, store: Stor
         means = (sum(one.calls for one in past), sum(one.sent for one in past), sum(one.received for one in past))
         return Taken(*(total / n for total in means))
     usual = _TAKES.get((role, kind)) or _TAKES.get((role, duty.does), _OTHER_TAKES)
-    share = min(1.0, settings.model.context_tokens / _SHOWN_TOKENS) if _sees_files(duty) else 1.0
+    share = duty.share * min(1.0, settings.model.context_tokens / _SHOWN_TOKENS) if _sees_files(duty) else 1.0
     growth = min(_MOST_REPLIES, _REPLY_SHARE + len(brief.split()) / _WORDS_OF_A_REPLY)
     return replace(usual, sent=usual.sent * share, received=usual.received * growth)
 
@@ -237,7 +281,7 @@ def begin_run(store: Store, root: Path, request: RunRequest, plan: Plan | None =
     does = Verb.ALONE if request.revises is None else Verb.REVISE
     planned = {"roles": [request.role], "does": does, "why": f"You asked the {TITLES[request.role]} alone."}
     if plan is not None:
-        planned = {"roles": plan.roles, "why": plan.why, **asdict(plan.estimate)}
+        planned = {"roles": plan.roles, "way": plan.way, "why": plan.why, **asdict(plan.estimate)}
     with store.together():
         run_id = store.add_run(root, TEAM if plan else request.role, request.path, request.brief)
         publish(store, run_id, TEAM, as_draft("plan", planned))
@@ -307,7 +351,7 @@ def planned_roster(pool: Pool, roles: Mapping[str, Role]) -> dict[str, Role]:
     plan = _plan(pool)
     if "does" in plan:
         return {name: role_alone(name, Verb(plan["does"])) for name in plan["roles"]}
-    return roster_of(roles, plan["roles"])
+    return roster_of(roles, plan["roles"], Way(plan.get("way", Way.TEAM)))  # an earlier Rolecall knew one way
 
 
 def _plan(pool: Pool) -> dict[str, Any]:

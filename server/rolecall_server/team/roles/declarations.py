@@ -25,6 +25,8 @@ from rolecall_server.workspace import Workspace, read_beginning
 
 OUR_ROLES = Path(__file__).parent
 THEIR_ROLES = ".rolecall/roles"
+_LEAN = ("engineer",)
+_MIDDLE = ("product_manager", "engineer", "qa_engineer", "reviewer")
 MAX_ROLE_BYTES = 64_000
 
 
@@ -84,6 +86,17 @@ class Verb(StrEnum):
     """The same, for one hunk that is made anew."""
 
 
+class Way(StrEnum):
+    """The way in which a run goes about its brief: who works on it, with which documents between them."""
+
+    ENGINEER = "engineer"
+    """The Engineer alone, straight from the brief."""
+    MIDDLE = "middle"
+    """Requirements, one Engineer, tests by somebody who does not see the code, a review."""
+    TEAM = "team"
+    """All roles, with a design and a task list."""
+
+
 class Duty(BaseModel):
     """A piece of work that a role does once everything it watches is there."""
 
@@ -99,6 +112,12 @@ class Duty(BaseModel):
     asks: tuple[str, ...] = ()
     """The kinds of which it may ask the publisher, once a step, where they leave something out that it needs."""
     publishes: Annotated[tuple[str, ...], Field(min_length=1)]
+    way: Way | None = None
+    """The way in which it takes the place of the role's duty of the same verb; ``None`` for that duty itself."""
+    outlines: tuple[str, ...] = ()
+    """The kinds of changes, among those it watches, of which it sees names, signatures and docstrings alone."""
+    share: Annotated[float, Field(gt=0, le=1)] = 1.0
+    """The share of ``rolecall.model.contextTokens`` that it may be shown of the repository."""
 
     @property
     def scope(self) -> Scope:
@@ -142,6 +161,12 @@ class Role(BaseModel):
     def publishes(self, kind: str) -> bool:
         """Return whether one of the role's duties is to publish *kind*."""
         return any(kind in duty.publishes for duty in self.duty)
+
+    def on(self, way: Way) -> Role:
+        """Return the role with the duties that it has where a run goes that way."""
+        special = {duty.does for duty in self.duty if duty.way is way}
+        duties = tuple(one for one in self.duty if one.way is way or (one.way is None and one.does not in special))
+        return self.model_copy(update={"duty": duties})
 
     def system_prompt(self) -> str:
         """Return the description of who it is, for a model."""
@@ -243,8 +268,16 @@ def roles_to_confirm(workspace: Workspace, store: Store) -> FoundRoles | None:
     return None if found is None or is_trusted(store, str(workspace.root), found.fingerprint) else found
 
 
-def roster_of(roles: Mapping[str, Role], wanted: Iterable[str]) -> dict[str, Role]:
-    """Return the *wanted* roles and the team itself, as a run goes through them.
+def roles_on(way: Way, roles: Mapping[str, Role]) -> tuple[str, ...]:
+    """Return the names of those of *roles* that work on a brief that way; one of a repository's own joins by a duty."""
+    ours = {Way.ENGINEER: _LEAN, Way.MIDDLE: _MIDDLE, Way.TEAM: tuple(roles)}[way]
+    joining = (name for name, role in roles.items() if any(duty.way is way for duty in role.duty))
+    wanted = {*ours, *joining}
+    return tuple(name for name in roles if name in wanted)
+
+
+def roster_of(roles: Mapping[str, Role], wanted: Iterable[str], way: Way = Way.TEAM) -> dict[str, Role]:
+    """Return the *wanted* roles and the team itself, as a run goes through them that *way*.
 
     Raises:
         FileRefused: one is not known, or two publish the same document.
@@ -252,7 +285,7 @@ def roster_of(roles: Mapping[str, Role], wanted: Iterable[str]) -> dict[str, Rol
     names = list(dict.fromkeys(wanted))
     if unknown := [name for name in names if name not in roles]:
         raise FileRefused(f"There is no role {unknown[0]}.", f"There are {', '.join(roles)}.")
-    roster = {name: roles[name] for name in roles if name in names}
+    roster = {name: roles[name].on(way) for name in roles if name in names}
     for kind, scope in SCOPES.items():
         publishers = [name for name, role in roster.items() if role.publishes(kind)]
         if len(publishers) > 1 and scope is not Scope.ROLE:
@@ -296,6 +329,8 @@ def _read_role(name: str, profile: str, prompt: str, base: Role | None = None) -
 def _check_duties(role: Role, where: str) -> None:
     known = ", ".join(SCOPES)
     for duty in role.duty:
+        if unwatched := [kind for kind in duty.outlines if kind not in duty.watches]:
+            raise FileRefused(f"{where}: it outlines {unwatched[0]}, which it does not watch.", "Watch that too.")
         if duty.is_whole_run:
             raise FileRefused(f"{where}: {duty.does} is no duty within a team.", "Name another verb.")
         for kind in (*duty.reads, *duty.awaits, *duty.asks, *duty.publishes):

@@ -23,8 +23,8 @@ _ON_FAILURE = (
 )
 
 
-async def implement(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trials]:
-    """Prepare the work of implementing the brief of *request*.
+async def implement(request: RunRequest, desk: Desk, told: str = "") -> tuple[AttemptWork, Trials]:
+    """Prepare the work of implementing the brief of *request*; *told* is what to say of it, else the brief itself.
 
     Raises:
         BriefMissing: there is nothing to implement.
@@ -39,7 +39,7 @@ async def implement(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trial
     trials = Trials(desk, (path,) if path.endswith(".py") else ())
 
     work = AttemptWork(
-        opening=await open_conversation(_PROFILE, desk, focus, _task(request), EDIT_FORMAT + FILE_OPERATIONS),
+        opening=await open_conversation(_PROFILE, desk, focus, told or _task(request), EDIT_FORMAT + FILE_OPERATIONS),
         read_text=lambda path: read_for_model(desk.workspace, path),
         refusal=lambda path: why_not_changed(desk.workspace, path),
         try_out=trials.of_change,

@@ -30,15 +30,17 @@ from rolecall_server.team.plan.planning import request_in
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
 from rolecall_server.team.roles import implement
+from rolecall_server.team.roles.declarations import Way
 from rolecall_server.team.room import Room
 from rolecall_server.team.sprint.edit_scope import EditScope, answer_wishes
-from rolecall_server.team.test_quality.test_placement import Whose, choose_style_example, choose_test_path
+from rolecall_server.team.test_quality.test_placement import Whose, choose_style_example, choose_test_path, is_for_tests
 from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import file_exists, read_for_model, read_text_or_none
 
 _ROLES = Path(__file__).parents[1] / "roles"
 _ENGINEER = _ROLES / "engineer.md"
 _TESTER = _ROLES / "requirement_tests.md"
+_TESTER_OF_SIGNATURES = _ROLES / "signature_tests.md"
 _PROMPTS = prompts_beside(__file__)
 _COVERS = re.compile(
     r"^[ \t>*_`-]*+COVERS[\s*_`]*+:[\s*_`]*+([^\s`:]++::[\w:.]++)`?\s++((?:R\d++[,\s]*+)++)"
@@ -66,6 +68,8 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
         # exactly as where a command asks the Engineer alone
         work, _ = await implement(request_in(brief), replace(desk, rejections=_turned_down(step)))
         widened: dict[str, str] = {}
+    elif step.duty.way is Way.MIDDLE:
+        work, widened = await _whole_work(step, desk), {}
     else:
         fence = EditScope(room, pool, agenda, step, overheard)
         overheard.answer = partial(answer_wishes, desk.workspace, partial(fence.refusal, desk))
@@ -82,18 +86,21 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[N
     Raises:
         RolecallError: nothing came of it.
     """
-    desk = room.desk(step, pool)
     agenda = agenda_of(pool)
-    files = (*agenda.undone_tests, *(one for task in agenda.tasks for one in task.files))
+    code = joined(content_of(message, Edits) for message in step.messages("edits"))
+    desk = _desk_without_code(room.desk(step, pool), code)
+    named = (one for task in agenda.tasks for one in task.files)
+    files = (*agenda.undone_tests, *named, *(one for one in code.files if not is_for_tests(desk.snapshot, one)))
     path = next((one for one in files if file_exists(desk.workspace, one)), "")
-    documents = await asyncio.to_thread(tell, step.read, desk.workspace)
+    documents = await asyncio.to_thread(tell, step.read, desk.workspace, step.duty.outlines)
     overheard = conversation(desk)
     fence = EditScope(room, pool, agenda, step, overheard)
     test_path, style_path = await asyncio.to_thread(_tests_to_show, desk, path, fence)
     focus = Focus(path, test_path=test_path, style_path=style_path, brief=documents, label="what is to be tested")
-    task = f"{documents}\n# What to do now\n\n{_tests_wanted(agenda)}"
+    task = f"{documents}\n# What to do now\n\n{_tests_wanted(step, agenda)}"
+    profile = _TESTER_OF_SIGNATURES if step.duty.outlines else _TESTER
     work = AttemptWork(
-        opening=await open_conversation(_TESTER, desk, focus, task),
+        opening=await open_conversation(profile, desk, focus, task, share=step.duty.share),
         read_text=lambda path: read_for_model(desk.workspace, path),
         refusal=partial(fence.refusal_of_tests, desk),
         try_out=_not_yet,
@@ -110,10 +117,18 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[N
     )
 
 
-def _tests_wanted(agenda: Agenda) -> str:
+def _desk_without_code(desk: Desk, edits: Edits) -> Desk:
+    """Return *desk* with the files of *edits* that are for tests, on which other tests build; code stays unseen."""
+    tests = {path: text for path, text in edits.files.items() if is_for_tests(desk.snapshot, path)}
+    return desk_with(desk, Edits(files=tests))
+
+
+def _tests_wanted(step: Step, agenda: Agenda) -> str:
     """Return the request to the QA Engineer: tests of the tasks, and those again that the developer rejected."""
     wanted: list[str] = []
-    if agenda.tasks:
+    if agenda.tasks and step.duty.outlines:
+        wanted.append(_PROMPTS["tests of the requirements"])
+    elif agenda.tasks:
         tasks = ", ".join(task.id for task in agenda.tasks)
         wanted.append(_PROMPTS["tests of the sprint"].format(sprint=agenda.sprint, tasks=tasks))
     if agenda.undone_tests:
@@ -159,6 +174,15 @@ def _names_in(files: Mapping[str, str | None]) -> dict[str, None]:
         for one in facts_of(path, text or "").definitions
         if one.kind != "variable"
     }
+
+
+async def _whole_work(step: Step, desk: Desk) -> AttemptWork:
+    """Return the work on the whole brief, by the documents that *step* reads."""
+    brief = step.message("brief")
+    assert brief is not None
+    told = await asyncio.to_thread(tell, step.read, desk.workspace)
+    work, _ = await implement(request_in(brief), desk, f"{told}\n# What to do now\n\n{_PROMPTS['whole brief']}")
+    return work
 
 
 async def _task_work(step: Step, desk: Desk, task: Task, fence: EditScope) -> AttemptWork:

@@ -148,7 +148,8 @@ class EditScope:
         and does not count.
         """
         me = self.step.task_id or Whose.TESTER
-        mine = {me, *self.agenda.needs.get(me, ())}
+        done = (message.subject.partition("/")[2] for message in self.step.messages("edits"))
+        mine = {me, *done, *self.agenda.needs.get(me, ())}
         edited = {
             path: message.subject.partition("/")[2] or Whose.TESTER
             for kind in ("edits", "tests")

@@ -161,7 +161,7 @@ def _opening(step: Step, desk: Desk, pool: Pool) -> tuple[ChatMessage, ...]:
     change = step.message("change")
     sees_files = kind in SEES_REPOSITORY or (kind == Kind.REVIEW and change is None)
     room_left = desk.settings.model.context_tokens - estimate_tokens(documents)
-    packed = _packed(step, desk, room_left, sees_files=sees_files)
+    packed = _packed(step, desk, int(room_left * step.duty.share), sees_files=sees_files)
     if shown := render(packed):
         parts.insert(0, f"# The repository, as far as it seems to be concerned\n\n{shown}")
     if change is not None and (users := _users_of(change, desk)):
