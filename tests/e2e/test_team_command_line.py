@@ -274,8 +274,18 @@ def test_without_a_terminal_each_step_is_a_line_with_its_time_calls_and_tokens(r
 def test_the_plan_is_shown_without_a_call(root: Path) -> None:
     ended, asked = rolecall(root, ["run", f"{BRIEF} " * 9, "--plan"])
     assert (ended.returncode, asked) == (0, [])
-    assert "The brief is large (135 words, 9 wishes): the whole team." in ended.stderr
-    assert "about 9 calls" in ended.stderr
+    said = " ".join(ended.stderr.split())
+    assert "The brief is beyond a page (135 words, 9 wishes): the middle way" in said
+    assert "Each way may take about: engineer 1 call, " in said
+
+
+def test_the_way_can_be_chosen_and_not_the_roles_as_well(root: Path) -> None:
+    ended, asked = rolecall(root, ["run", BRIEF, "--way", "team", "--plan"])
+    assert (ended.returncode, asked) == (0, [])
+    assert "You chose the whole team (15 words, 1 wish)." in " ".join(ended.stderr.split())
+    ended, _ = rolecall(root, ["run", BRIEF, "--way", "team", "--roles", "engineer", "--plan"])
+    assert ended.returncode == 2
+    assert "not allowed with argument" in ended.stderr
 
 
 @pytest.mark.parametrize(
