@@ -20,7 +20,7 @@ from rolecall_server.team.messages.board import Pool, load_pool
 from rolecall_server.team.messages.edits import SharedBench
 from rolecall_server.team.plan.planning import begin_run, plan_for, planned_roster
 from rolecall_server.team.request import Repository, RunRequest
-from rolecall_server.team.roles.declarations import Way, our_roles
+from rolecall_server.team.roles.declarations import RunWay, our_roles
 from rolecall_server.team.room import AskDeveloper, Developer, Room, answer_nothing
 from rolecall_server.workspace import Workspace
 from support.stores import open_store
@@ -44,7 +44,7 @@ class TeamRun:
     messages: list[MessageRow] = field(default_factory=list[MessageRow])
     """Those that were told of, in order."""
 
-    def begin(self, brief: str, roles: Iterable[str] = (), way: Way | None = None) -> TeamRun:
+    def begin(self, brief: str, roles: Iterable[str] = (), way: RunWay | None = None) -> TeamRun:
         known = our_roles()
         plan = plan_for(brief, known, self.settings, roles or (() if way else known), way=way)
         self.run_id = begin_run(self.store, self.root, RunRequest(brief=brief), plan)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     _Commands = argparse._SubParsersAction[argparse.ArgumentParser]  # pyright: ignore[reportPrivateUsage]
 
 WAYS = ("engineer", "middle", "team")
-"""Those of `team.roles.declarations.Way`, which takes longer to import than `--help` shall take."""
+"""Those of `team.roles.declarations.RunWay`, which takes longer to import than `--help` shall take."""
 _WRITING = ("tests", "implement", "run", "resume", "review")
 _EXIT_CODES = """
 

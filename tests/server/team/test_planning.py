@@ -23,7 +23,7 @@ from rolecall_server.team.plan.planning import (
     title_of_brief,
 )
 from rolecall_server.team.request import RunRequest
-from rolecall_server.team.roles.declarations import Way, our_roles
+from rolecall_server.team.roles.declarations import RunWay, our_roles
 from support.stores import open_store
 
 ROLES = our_roles()
@@ -93,7 +93,7 @@ def test_a_page_is_still_the_engineers_alone(brief: str) -> None:
 @pytest.mark.parametrize("brief", ["word " * 301, "- a\n" * 9, "word " * 1_500, "- a\n" * 40])
 def test_a_brief_beyond_a_page_goes_the_middle_way(brief: str) -> None:
     plan = plan_for(brief, ROLES, Settings())
-    assert (plan.way, plan.roles) == (Way.MIDDLE, ("product_manager", "engineer", "qa_engineer", "reviewer"))
+    assert (plan.way, plan.roles) == (RunWay.MIDDLE, ("product_manager", "engineer", "qa_engineer", "reviewer"))
     assert plan.why.startswith("The brief is beyond a page (")
     assert 4 <= plan.estimate.calls <= 6
 
@@ -101,7 +101,7 @@ def test_a_brief_beyond_a_page_goes_the_middle_way(brief: str) -> None:
 @pytest.mark.parametrize("brief", ["word " * 1_501, "- a\n" * 41])
 def test_a_brief_of_more_than_a_sprint_is_the_whole_teams(brief: str) -> None:
     plan = plan_for(brief, ROLES, Settings())
-    assert (plan.way, plan.roles) == (Way.TEAM, tuple(ROLES))
+    assert (plan.way, plan.roles) == (RunWay.TEAM, tuple(ROLES))
     assert plan.why.startswith("The brief is more than one sprint (")
     assert plan.estimate.calls == 9
 

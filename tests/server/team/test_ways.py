@@ -12,7 +12,7 @@ from rolecall_server.review.proposals.proposal_store import load_proposal
 from rolecall_server.team.documents import TestPlan
 from rolecall_server.team.messages.board import as_draft, content_of, load_pool, publish
 from rolecall_server.team.plan.planning import plan_for, planned_roster
-from rolecall_server.team.roles.declarations import Verb, Way, find_roles, our_roles, roles_on, roster_of
+from rolecall_server.team.roles.declarations import RunWay, Verb, find_roles, our_roles, roles_on, roster_of
 from rolecall_server.workspace import Workspace
 from support.edits import block
 from support.shop_team import BRIEF, RECEIPT, REQUIREMENTS, TAX, TESTS, shop_speeches
@@ -26,7 +26,7 @@ MIDDLE = ("product_manager", "engineer", "qa_engineer", "reviewer")
 
 def middle_run(folder: Path, model: TeamModel) -> TeamRun:
     """A run of the shop in the middle way, about to begin."""
-    return team_run(folder, model).begin(BRIEF, way=Way.MIDDLE)
+    return team_run(folder, model).begin(BRIEF, way=RunWay.MIDDLE)
 
 
 def middle_model(**others: str) -> TeamModel:
@@ -38,19 +38,19 @@ def middle_model(**others: str) -> TeamModel:
 
 
 def test_the_command_line_knows_every_way() -> None:
-    assert tuple(Way) == WAYS
+    assert tuple(RunWay) == WAYS
 
 
 def test_a_role_has_the_duties_of_the_way_and_its_others_as_ever() -> None:
     engineer = our_roles()["engineer"]
-    assert [duty.does for duty in engineer.on(Way.MIDDLE).duty] == [
+    assert [duty.does for duty in engineer.on(RunWay.MIDDLE).duty] == [
         Verb.ANSWER,
         Verb.PROPOSE,
         Verb.IMPLEMENT,
         Verb.INTEGRATE,
     ]
-    assert all(duty.way is None for duty in engineer.on(Way.TEAM).duty)
-    assert not any("task list" in duty.reads for duty in roster_of(our_roles(), MIDDLE, Way.MIDDLE)["reviewer"].duty)
+    assert all(duty.way is None for duty in engineer.on(RunWay.TEAM).duty)
+    assert not any("task list" in duty.reads for duty in roster_of(our_roles(), MIDDLE, RunWay.MIDDLE)["reviewer"].duty)
 
 
 def test_a_role_of_the_repository_joins_a_way_by_a_duty(tmp_path: Path) -> None:
@@ -61,8 +61,8 @@ def test_a_role_of_the_repository_joins_a_way_by_a_duty(tmp_path: Path) -> None:
     }
     found = find_roles(Workspace(write_workspace(tmp_path / "work", files)))
     assert found is not None
-    assert roles_on(Way.MIDDLE, {**our_roles(), **found.roles}) == (*MIDDLE, "security")
-    assert roles_on(Way.ENGINEER, {**our_roles(), **found.roles}) == ("engineer",)
+    assert roles_on(RunWay.MIDDLE, {**our_roles(), **found.roles}) == (*MIDDLE, "security")
+    assert roles_on(RunWay.ENGINEER, {**our_roles(), **found.roles}) == ("engineer",)
 
 
 def test_a_duty_outlines_only_what_it_watches(tmp_path: Path) -> None:
@@ -169,8 +169,8 @@ async def test_findings_of_the_review_are_answered(tmp_path: Path) -> None:
     assert model.asked[-1] == "Engineer answer"
 
 
-@pytest.mark.parametrize(("way", "n_calls"), [(Way.ENGINEER, 1), (Way.MIDDLE, 5), (Way.TEAM, 9)])
-def test_the_plan_says_what_each_way_would_take(way: Way, n_calls: int) -> None:
+@pytest.mark.parametrize(("way", "n_calls"), [(RunWay.ENGINEER, 1), (RunWay.MIDDLE, 5), (RunWay.TEAM, 9)])
+def test_the_plan_says_what_each_way_would_take(way: RunWay, n_calls: int) -> None:
     from rolecall_server.settings import Settings
 
     plan = plan_for("word " * 301, our_roles(), Settings(), way=way)

@@ -47,7 +47,7 @@ from rolecall_server.team.plan.planning import (
     request_of,
 )
 from rolecall_server.team.request import TITLES, Repository, RoleName, RunRequest
-from rolecall_server.team.roles.declarations import Role, Way, confirm_roles, known_roles, roles_to_confirm
+from rolecall_server.team.roles.declarations import Role, RunWay, confirm_roles, known_roles, roles_to_confirm
 from rolecall_server.team.room import Developer, answer_nothing
 from rolecall_server.team.run import describe_broken, find_model_for
 from rolecall_server.team.sprint.change_plan import drop_tasks
@@ -116,7 +116,7 @@ class _Command:
     def run(self) -> int:
         """Plan a run, begin it, and go on with it."""
         roles = self._roles()
-        wanted, way = _names(self.arguments.roles), Way(self.arguments.way) if self.arguments.way else None
+        wanted, way = _names(self.arguments.roles), RunWay(self.arguments.way) if self.arguments.way else None
         plan = plan_for(self.arguments.brief, roles, self.settings, wanted, self.store, way=way)
         self._show(plan, roles)
         if self.arguments.plan:
@@ -287,11 +287,11 @@ class _Command:
 
     def _settle(self, plan: Plan, roles: Mapping[str, Role]) -> Plan:
         """Let the developer choose another way, or other roles; return the plan as the developer wants it."""
-        said = ask_line(self.messages, f"Enter to go on, or another way ({', '.join(Way)}), or the roles you want")
+        said = ask_line(self.messages, f"Enter to go on, or another way ({', '.join(RunWay)}), or the roles you want")
         if not said.strip():
             return plan
         names = _names(said)
-        way = Way(names[0]) if len(names) == 1 and names[0] in set(Way) else None
+        way = RunWay(names[0]) if len(names) == 1 and names[0] in set(RunWay) else None
         wanted = () if way else names
         chosen = plan_for(self.arguments.brief, roles, self.settings, wanted, self.store, way=way)
         self._show(chosen, roles)

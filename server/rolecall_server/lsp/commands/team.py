@@ -24,11 +24,15 @@ from rolecall_server.team.engine.reworking import rerun
 from rolecall_server.team.messages.board import load_pool
 from rolecall_server.team.plan.planning import change_plan, is_short, plan_for
 from rolecall_server.team.request import RoleName, RunRequest
-from rolecall_server.team.roles.declarations import Way
+from rolecall_server.team.roles.declarations import RunWay
 from rolecall_server.team.sprint.change_plan import drop_tasks
 from rolecall_server.team.sprint.proposing import missing_tasks, review_sprint, take_up_missing
 
-_OFFERED = {"The Engineer alone": Way.ENGINEER, "The middle way": Way.MIDDLE, "The whole team": Way.TEAM}
+_OFFERED = {
+    "The Engineer alone": RunWay.ENGINEER,
+    "The middle way": RunWay.MIDDLE,
+    "The whole team": RunWay.TEAM,
+}
 _HAVE_IT_DONE, _LEAVE_IT = "Have it done", "Leave it"
 
 
@@ -90,7 +94,7 @@ def pause(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def _begin(
-    ls: RolecallServer, folder: Folder, request: RunRequest, wanted: Sequence[str], way: Way | None
+    ls: RolecallServer, folder: Folder, request: RunRequest, wanted: Sequence[str], way: RunWay | None
 ) -> dict[str, Any]:
     """Begin a run, and return the reply to the command: the run and its plan; the developer may have chosen another
     way.
@@ -112,7 +116,7 @@ async def _begin(
     return {"runId": await start_run(ls, folder, request, plan), "plan": plan.as_json()}
 
 
-def _way(named: str) -> Way | None:
+def _way(named: str) -> RunWay | None:
     """Return the way of that name; ``None`` where none is named.
 
     Raises:
@@ -120,9 +124,9 @@ def _way(named: str) -> Way | None:
     """
     if not named:
         return None
-    if named not in set(Way):
-        raise NotFound(f"There is no way {named}.", f"There are {', '.join(Way)}.")
-    return Way(named)
+    if named not in set(RunWay):
+        raise NotFound(f"There is no way {named}.", f"There are {', '.join(RunWay)}.")
+    return RunWay(named)
 
 
 async def _place(ls: RolecallServer, arguments: Mapping[str, Any]) -> tuple[Folder, str, str]:

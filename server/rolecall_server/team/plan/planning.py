@@ -23,7 +23,7 @@ from rolecall_server.team.documents import Kind
 from rolecall_server.team.messages.board import DEVELOPER, TEAM, Pool, as_draft, body_of, load_pool, publish
 from rolecall_server.team.model_calls.prices import prices_of
 from rolecall_server.team.request import TITLES, RunRequest
-from rolecall_server.team.roles.declarations import Duty, Role, Verb, Way, role_alone, roles_on, roster_of
+from rolecall_server.team.roles.declarations import Duty, Role, RunWay, Verb, role_alone, roles_on, roster_of
 
 LEAN = ("engineer",)
 EVERYBODY = ("all",)
@@ -38,11 +38,15 @@ the whole team met, for a fifth of its tokens (docs/team.md). What is larger was
 _SPRINT_WORDS = 5 * _SMALL_WORDS
 _SPRINT_WISHES = 5 * _SMALL_WISHES
 """So far one sprint is enough, and so the middle way: a sprint has about five tasks, each at most a page."""
-_CALLED = {Way.ENGINEER: "the Engineer alone", Way.MIDDLE: "the middle way", Way.TEAM: "the whole team"}
+_CALLED = {
+    RunWay.ENGINEER: "the Engineer alone",
+    RunWay.MIDDLE: "the middle way",
+    RunWay.TEAM: "the whole team",
+}
 _REASONS = {
-    Way.ENGINEER: "The brief is small ({size}): straight to the Engineer.",
-    Way.MIDDLE: "The brief is beyond a page ({size}): the middle way, with requirements, independent tests, a review.",
-    Way.TEAM: "The brief is more than one sprint ({size}): the whole team.",
+    RunWay.ENGINEER: "The brief is small ({size}): straight to the Engineer.",
+    RunWay.MIDDLE: "The brief is beyond a page ({size}): the middle way, with requirements, independent tests, a review.",
+    RunWay.TEAM: "The brief is more than one sprint ({size}): the whole team.",
 }
 _SHORT_WORDS = 60
 _SHORT_WISHES = 2
@@ -121,7 +125,7 @@ class Plan:
     roles: tuple[str, ...]
     why: str
     estimate: Estimate
-    way: Way = Way.TEAM
+    way: RunWay = RunWay.TEAM
     """The way they go about it; roles that the developer chose work as they do in the whole team."""
     costs: str = ""
     """A line that says what each way would take."""
@@ -144,7 +148,7 @@ def plan_for(
     wanted: Iterable[str] = (),
     store: Store | None = None,
     *,
-    way: Way | None = None,
+    way: RunWay | None = None,
 ) -> Plan:
     """Plan who works on *brief*: the roles *wanted* (`EVERYBODY`: all), or those of the *way* that the developer chose,
     else of the one that its size suggests.
@@ -167,7 +171,7 @@ def plan_for(
     size = f"{n_words} word{'s' if n_words != 1 else ''}, {n_wishes} wish{'es' if n_wishes != 1 else ''}"
     chosen, taken = tuple(dict.fromkeys(wanted)), way or _way_for(text)
     if chosen:
-        chosen, taken = tuple(roles) if chosen == EVERYBODY else chosen, Way.TEAM
+        chosen, taken = tuple(roles) if chosen == EVERYBODY else chosen, RunWay.TEAM
         why = f"You chose them ({size})."
     elif way is not None:
         why = f"You chose {_CALLED[way]} ({size})."
@@ -179,16 +183,16 @@ def plan_for(
     return Plan(names, why, estimate, taken, _costs_of_ways(roles, text, settings, store))
 
 
-def _way_for(brief: str) -> Way:
+def _way_for(brief: str) -> RunWay:
     """Return the way that the size of *brief* suggests."""
     if is_small(brief):
-        return Way.ENGINEER
+        return RunWay.ENGINEER
     one_sprint = len(brief.split()) <= _SPRINT_WORDS and count_wishes(brief) <= _SPRINT_WISHES
-    return Way.MIDDLE if one_sprint else Way.TEAM
+    return RunWay.MIDDLE if one_sprint else RunWay.TEAM
 
 
 def _costs_of_ways(roles: Mapping[str, Role], brief: str, settings: Settings, store: Store | None) -> str:
-    rosters = {way: roster_of(roles, roles_on(way, roles), way).values() for way in Way}
+    rosters = {way: roster_of(roles, roles_on(way, roles), way).values() for way in RunWay}
     told = (f"{way} {estimate_run(who, brief, settings, store).in_short}" for way, who in rosters.items())
     return f"Each way may take about: {'; '.join(told)}."
 
@@ -351,7 +355,7 @@ def planned_roster(pool: Pool, roles: Mapping[str, Role]) -> dict[str, Role]:
     plan = _plan(pool)
     if "does" in plan:
         return {name: role_alone(name, Verb(plan["does"])) for name in plan["roles"]}
-    return roster_of(roles, plan["roles"], Way(plan.get("way", Way.TEAM)))  # an earlier Rolecall knew one way
+    return roster_of(roles, plan["roles"], RunWay(plan.get("way", RunWay.TEAM)))  # an earlier Rolecall knew one way
 
 
 def _plan(pool: Pool) -> dict[str, Any]:

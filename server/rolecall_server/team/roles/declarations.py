@@ -86,7 +86,7 @@ class Verb(StrEnum):
     """The same, for one hunk that is made anew."""
 
 
-class Way(StrEnum):
+class RunWay(StrEnum):
     """The way in which a run goes about its brief: who works on it, with which documents between them."""
 
     ENGINEER = "engineer"
@@ -112,7 +112,7 @@ class Duty(BaseModel):
     asks: tuple[str, ...] = ()
     """The kinds of which it may ask the publisher, once a step, where they leave something out that it needs."""
     publishes: Annotated[tuple[str, ...], Field(min_length=1)]
-    way: Way | None = None
+    way: RunWay | None = None
     """The way in which it takes the place of the role's duty of the same verb; ``None`` for that duty itself."""
     outlines: tuple[str, ...] = ()
     """The kinds of changes, among those it watches, of which it sees names, signatures and docstrings alone."""
@@ -162,7 +162,7 @@ class Role(BaseModel):
         """Return whether one of the role's duties is to publish *kind*."""
         return any(kind in duty.publishes for duty in self.duty)
 
-    def on(self, way: Way) -> Role:
+    def on(self, way: RunWay) -> Role:
         """Return the role with the duties that it has where a run goes that way."""
         special = {duty.does for duty in self.duty if duty.way is way}
         duties = tuple(one for one in self.duty if one.way is way or (one.way is None and one.does not in special))
@@ -268,15 +268,15 @@ def roles_to_confirm(workspace: Workspace, store: Store) -> FoundRoles | None:
     return None if found is None or is_trusted(store, str(workspace.root), found.fingerprint) else found
 
 
-def roles_on(way: Way, roles: Mapping[str, Role]) -> tuple[str, ...]:
+def roles_on(way: RunWay, roles: Mapping[str, Role]) -> tuple[str, ...]:
     """Return the names of those of *roles* that work on a brief that way; one of a repository's own joins by a duty."""
-    ours = {Way.ENGINEER: _LEAN, Way.MIDDLE: _MIDDLE, Way.TEAM: tuple(roles)}[way]
+    ours = {RunWay.ENGINEER: _LEAN, RunWay.MIDDLE: _MIDDLE, RunWay.TEAM: tuple(roles)}[way]
     joining = (name for name, role in roles.items() if any(duty.way is way for duty in role.duty))
     wanted = {*ours, *joining}
     return tuple(name for name in roles if name in wanted)
 
 
-def roster_of(roles: Mapping[str, Role], wanted: Iterable[str], way: Way = Way.TEAM) -> dict[str, Role]:
+def roster_of(roles: Mapping[str, Role], wanted: Iterable[str], way: RunWay = RunWay.TEAM) -> dict[str, Role]:
     """Return the *wanted* roles and the team itself, as a run goes through them that *way*.
 
     Raises:

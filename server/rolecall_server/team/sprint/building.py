@@ -30,7 +30,7 @@ from rolecall_server.team.plan.planning import request_in
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
 from rolecall_server.team.roles import implement
-from rolecall_server.team.roles.declarations import Way
+from rolecall_server.team.roles.declarations import RunWay
 from rolecall_server.team.room import Room
 from rolecall_server.team.sprint.edit_scope import EditScope, answer_wishes
 from rolecall_server.team.test_quality.test_placement import Whose, choose_style_example, choose_test_path, is_for_tests
@@ -68,7 +68,7 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
         # exactly as where a command asks the Engineer alone
         work, _ = await implement(request_in(brief), replace(desk, rejections=_turned_down(step)))
         widened: dict[str, str] = {}
-    elif step.duty.way is Way.MIDDLE:
+    elif step.duty.way is RunWay.MIDDLE:
         work, widened = await _whole_work(step, desk), {}
     else:
         fence = EditScope(room, pool, agenda, step, overheard)
