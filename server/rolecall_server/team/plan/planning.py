@@ -45,7 +45,7 @@ _CALLED = {
 }
 _REASONS = {
     RunWay.ENGINEER: "The brief is small ({size}): straight to the Engineer.",
-    RunWay.MIDDLE: "The brief is beyond a page ({size}): the middle way, with requirements, independent tests, a review.",
+    RunWay.MIDDLE: "The brief is beyond a page ({size}): the middle way: requirements, independent tests, review.",
     RunWay.TEAM: "The brief is more than one sprint ({size}): the whole team.",
 }
 _SHORT_WORDS = 60
