@@ -1,4 +1,7 @@
-"""Writes the table of settings into `client-vscode/package.json` and `docs/settings.md`; `--check` only compares."""
+"""Writes the table of settings into the manifest of `client-vscode`, its `package.nls.json` and `docs/settings.md`.
+
+`--check` only compares.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,14 @@ def client_property(row: SettingRow) -> dict[str, object]:
     return {
         **row.schema,
         "default": plain_default(row),
-        "markdownDescription": with_variable(row),
+        "markdownDescription": f"%{description_key(row)}%",
         "scope": row.scope,
     }
+
+
+def description_key(row: SettingRow) -> str:
+    """The name of the description of *row* among the texts of the manifest, which can be translated."""
+    return f"setting.{row.key}"
 
 
 def plain_default(row: SettingRow) -> object:
@@ -55,6 +63,13 @@ def updated_manifest(manifest: str) -> str:
     """The text of `package.json` with the table in place of its properties."""
     content = json.loads(manifest)
     content["contributes"]["configuration"]["properties"] = {row.key: client_property(row) for row in setting_rows()}
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
+def updated_texts(texts: str) -> str:
+    """The text of `package.nls.json` with the descriptions of the table in place of those it has."""
+    others = {key: text for key, text in json.loads(texts).items() if not key.startswith("setting.")}
+    content = {**others, **{description_key(row): with_variable(row) for row in setting_rows()}}
     return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
 
 
@@ -84,14 +99,19 @@ def value_type(row: SettingRow) -> str:
 
 
 def main() -> int:
-    """Writes both files, or with `--check` exits with 1 and names those that differ from the table."""
+    """Writes the files, or with `--check` exits with 1 and names those that differ from the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a file is out of date")
     parser.add_argument("--root", type=Path, default=REPOSITORY, help="the repository to work on")
     options = parser.parse_args()
     manifest: Path = options.root / "client-vscode" / "package.json"
     page: Path = options.root / "docs" / "settings.md"
-    wanted = {manifest: updated_manifest(manifest.read_text(encoding="utf-8")), page: settings_page()}
+    texts = manifest.with_name("package.nls.json")
+    wanted = {
+        manifest: updated_manifest(manifest.read_text(encoding="utf-8")),
+        texts: updated_texts(texts.read_text(encoding="utf-8")),
+        page: settings_page(),
+    }
     outdated = [path for path, text in wanted.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in outdated:
         if options.check:

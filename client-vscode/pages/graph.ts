@@ -1,5 +1,9 @@
 /** The page of the graph: draws what the extension sends, and says what the reader wants. */
 
+import "./texts.ts";
+
+import { t } from "@vscode/l10n";
+
 import { BOX_HEIGHT, layOut } from "../src/graph/layout.ts";
 import type { Box, Layout } from "../src/graph/layout.ts";
 import { FIRST_STEPS, MOST_STEPS } from "../src/graph/messages.ts";
@@ -44,9 +48,9 @@ function byId<Kind extends HTMLElement>(id: string, type: new () => Kind): Kind 
 window.addEventListener("message", ({ data }: MessageEvent<ToPage>) => {
   graph.setAttribute("aria-busy", String(data.type === "asking"));
   if (data.type === "asking") {
-    said.textContent = "Asking the graph…";
+    said.textContent = t("Asking the graph…");
   } else if (data.type === "failed") {
-    said.textContent = `${data.why} Try Refresh.`;
+    said.textContent = `${data.why} ${t("Try Refresh.")}`;
   } else {
     show(data.question, data.answer, data.canGoBack);
   }

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { homedir } from "node:os";
 import { createInterface } from "node:readline";
 
+import { t } from "@vscode/l10n";
 import { window, workspace } from "vscode";
 import type { LogOutputChannel } from "vscode";
 import { CloseAction, ErrorAction, LanguageClient, RevealOutputChannelOn } from "vscode-languageclient/node";
@@ -50,7 +51,7 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
   const child = spawn(launch.path, launch.args, { cwd: homedir() });
   const lastWords = listenToStderr(child, log);
   await once(child, "spawn").catch((error: unknown) => {
-    throw new ServerDown(`Rolecall's server cannot be started: ${String(error)}.`);
+    throw new ServerDown(t("Rolecall's server cannot be started: {0}.", String(error)));
   });
   child.on("error", (error) => log.error(error));
 
@@ -58,7 +59,7 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
   const onClosed = async (): Promise<void> => {
     if (hasStarted) {
       const words = await lastWords();
-      listener.onCrash(new ServerDown(`Rolecall's server stopped${words ? `, saying "${words}"` : ""}.`));
+      listener.onCrash(new ServerDown(words ? t("Rolecall's server stopped, saying \"{0}\".", words) : t("Rolecall's server stopped.")));
     }
   };
   const client: LanguageClient = new LanguageClient("rolecall", "Rolecall", () => Promise.resolve(child), {
@@ -96,7 +97,7 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
     await client.start();
   } catch (error) {
     child.kill();
-    throw new ServerDown(`Rolecall's server did not start. ${(await lastWords()) || String(error)}`);
+    throw new ServerDown(`${t("Rolecall's server did not start.")} ${(await lastWords()) || String(error)}`);
   } finally {
     clearTimeout(deadline);
   }

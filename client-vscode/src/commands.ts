@@ -1,5 +1,6 @@
 /** The commands: what the server executes, with the arguments that the palette leaves out, and the client's own. */
 
+import { t } from "@vscode/l10n";
 import { commands, Uri, window } from "vscode";
 import type { Disposable, LogOutputChannel, TextEditor } from "vscode";
 import { ErrorCodes, ExecuteCommandRequest, ResponseError } from "vscode-languageclient/node";
@@ -11,7 +12,7 @@ import type { Place, ServerCommand } from "./protocol.ts";
 import { explain } from "./server.ts";
 import type { Server } from "./server.ts";
 
-const CUT_OFF = "Rolecall's server stopped before it answered. Try again once it runs.";
+const CUT_OFF = t("Rolecall's server stopped before it answered. Try again once it runs.");
 
 /** What an editor that shows a proposal points at; undefined where it shows something else. */
 export type Pointer = (editor: TextEditor | undefined) => Promise<object | undefined>;
@@ -64,7 +65,7 @@ async function executeOnServer(
   const target = given.length === 0 && OF_PROPOSALS.test(command) ? await pointed(editor) : undefined;
   const args = target === undefined ? given : [target];
   if (args.length === 0 && SERVER_COMMANDS[command] === "editor" && !isOnDisk(editor)) {
-    void window.showInformationMessage("Rolecall works on the file in the active editor. Open a file first.");
+    void window.showInformationMessage(t("Rolecall works on the file in the active editor. Open a file first."));
     return undefined;
   }
   try {

@@ -1,5 +1,7 @@
 /** Wires the parts together; each part explains itself. */
 
+import "./texts.ts";
+
 import { window, workspace } from "vscode";
 import type { ExtensionContext } from "vscode";
 

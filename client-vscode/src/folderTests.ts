@@ -1,10 +1,12 @@
 /** Tests for a whole folder: its files are named first, then one run after the other writes a proposal for each. */
 
+import { t } from "@vscode/l10n";
 import { commands, ProgressLocation, RelativePattern, Uri, window, workspace } from "vscode";
 import type { CancellationToken, Disposable } from "vscode";
 
 import { mayNeedTests } from "./pythonFiles.ts";
 import type { RunParams } from "./protocol.ts";
+import { countFiles } from "./review/words.ts";
 import type { Server } from "./server.ts";
 
 const NAMED = 12;
@@ -22,26 +24,26 @@ async function generateFor(server: Server, folder: Uri): Promise<void> {
   const files = await filesIn(folder);
   const where = workspace.asRelativePath(folder);
   if (files.length === 0) {
-    void window.showInformationMessage(`Rolecall: ${where} holds no Python file that tests could be written for.`);
+    void window.showInformationMessage(t("Rolecall: {0} holds no Python file that tests could be written for.", where));
     return;
   }
   const named = files.slice(0, NAMED).map((file) => workspace.asRelativePath(file));
-  const more = files.length > NAMED ? `\n… and ${files.length - NAMED} more` : "";
-  const detail = `One file after the other, each with a proposal of its own. Nothing is written before you accept it.\n\n${named.join("\n")}${more}`;
-  const what = files.length === 1 ? "1 file" : `${files.length} files`;
-  const question = `Generate tests for ${what} in ${where}?`;
-  if ((await window.showInformationMessage(question, { modal: true, detail }, "Generate")) === undefined) {
+  const more = files.length > NAMED ? `\n${t("… and {0} more", files.length - NAMED)}` : "";
+  const detail = `${t("One file after the other, each with a proposal of its own. Nothing is written before you accept it.")}\n\n${named.join("\n")}${more}`;
+  const what = countFiles(files.length);
+  const question = t("Generate tests for {0} in {1}?", what, where);
+  if ((await window.showInformationMessage(question, { modal: true, detail }, t("Generate"))) === undefined) {
     return;
   }
   const proposals = await window.withProgress(
-    { location: ProgressLocation.Notification, title: "Rolecall: tests", cancellable: true },
+    { location: ProgressLocation.Notification, title: t("Rolecall: tests"), cancellable: true },
     (progress, token) =>
       oneByOne(server, files, token, (file, n) =>
-        progress.report({ message: `${workspace.asRelativePath(file)} (${n + 1} of ${files.length})`, increment: 100 / files.length }),
+        progress.report({ message: t("{0} ({1} of {2})", workspace.asRelativePath(file), n + 1, files.length), increment: 100 / files.length }),
       ),
   );
-  const said = `Rolecall: ${proposals.made} of ${what} in ${where} got a proposal of tests${proposals.cancelled ? "; the rest was cancelled" : ""}.`;
-  if ((await window.showInformationMessage(said, ...(proposals.made > 0 ? ["Review"] : []))) === "Review") {
+  const said = [t("Rolecall: {0} of {1} in {2} got a proposal of tests.", proposals.made, what, where), ...(proposals.cancelled ? [t("The rest was cancelled.")] : [])].join(" ");
+  if ((await window.showInformationMessage(said, ...(proposals.made > 0 ? [t("Review")] : []))) !== undefined) {
     await commands.executeCommand("rolecall.review.show");
   }
 }

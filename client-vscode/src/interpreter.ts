@@ -4,6 +4,8 @@ import { execFile } from "node:child_process";
 import { homedir } from "node:os";
 import { join } from "node:path";
 
+import { t } from "@vscode/l10n";
+
 export const MINIMUM_VERSION = [3, 11] as const;
 const ANSWER_TIMEOUT_MS = 10_000;
 
@@ -41,8 +43,8 @@ export async function findInterpreter(setting: string): Promise<Interpreter | No
   const minimum = MINIMUM_VERSION.join(".");
   return {
     problem:
-      `Rolecall needs Python ${minimum} or later. Tried: ${rejected.join(", ")}. ` +
-      `Install one, or name it in the setting rolecall.server.interpreter.`,
+      t("Rolecall needs Python {0} or later. Tried: {1}.", minimum, rejected.join(", ")) +
+      ` ${t("Install one, or name it in the setting rolecall.server.interpreter.")}`,
   };
 }
 
@@ -77,11 +79,11 @@ function askVersion(candidate: string): Promise<Interpreter | string> {
     execFile(candidate, ["-I", "-c", question], options, (error, stdout) => {
       const [path = "", version = ""] = stdout.split(/\r?\n/);
       if (error !== null) {
-        resolve(error.code === "ENOENT" ? "not found" : error.killed === true ? "no answer" : "does not run");
+        resolve(error.code === "ENOENT" ? t("not found") : error.killed === true ? t("no answer") : t("does not run"));
       } else if (/^\d+\.\d+/.test(version)) {
         resolve({ path: path === "" ? candidate : path, version });
       } else {
-        resolve("not a Python");
+        resolve(t("not a Python"));
       }
     });
   });

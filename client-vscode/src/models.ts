@@ -1,5 +1,6 @@
 /** The editor's own language models, for a server that has none of its own: listed, asked, streamed, cancelled. */
 
+import { t } from "@vscode/l10n";
 import { CancellationError, LanguageModelChatMessage, LanguageModelError, lm } from "vscode";
 import type { CancellationToken, Disposable, LanguageModelChat } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -28,7 +29,7 @@ async function ask(
 ): Promise<ModelAskResult> {
   const [model] = await lm.selectChatModels({ vendor, id });
   if (model === undefined) {
-    return { text: "", error: { kind: "notFound", message: `The editor no longer offers ${id}.` } };
+    return { text: "", error: { kind: "notFound", message: t("The editor no longer offers {0}.", id) } };
   }
   const said = messages.map(toChatMessage);
   let text = "";

@@ -1,5 +1,6 @@
 /** The language server's life: started, restarted after a crash or on request, and what to say when it is down. */
 
+import { t } from "@vscode/l10n";
 import { commands, EventEmitter, window, workspace } from "vscode";
 import type { Event, LogOutputChannel } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -28,7 +29,7 @@ export interface Server {
 }
 
 export function createServer(extensionPath: string, log: LogOutputChannel, status: Status): Server {
-  let running: Promise<RunningServer> = Promise.reject(new ServerDown("Rolecall's server was not started."));
+  let running: Promise<RunningServer> = Promise.reject(new ServerDown(t("Rolecall's server was not started.")));
   running.catch(() => undefined);
   let crashTimes: number[] = [];
   const started = new EventEmitter<LanguageClient>();
@@ -56,10 +57,10 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
       onCrash,
     });
     started.fire(server.client);
-    ready = `${server.version} on ${launch.path}`.trim();
+    ready = t("{0} on {1}", server.version, launch.path);
     status.show({ kind: "ready", detail: ready });
     void server.client.sendRequest(StatusRequest, {}).then(({ model }) => {
-      ready = `${ready}, ${model.label ?? "without a model"}`;
+      ready = `${ready}, ${model.label ?? t("without a model")}`;
       if (!isWorking) {
         status.show({ kind: "ready", detail: ready });
       }
@@ -71,7 +72,7 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
     log.error(down.message);
     const now = Date.now();
     crashTimes = [...crashTimes.filter((time) => now - time < CRASH_WINDOW_MS), now];
-    const givesUp = new ServerDown(`${down.message} After ${crashTimes.length} times it is not started again.`);
+    const givesUp = new ServerDown(`${down.message} ${t("After {0} times it is not started again.", crashTimes.length)}`);
     become(crashTimes.length <= CRASHES_ALLOWED ? start() : Promise.reject(givesUp));
   }
 
@@ -97,10 +98,10 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
 /** Tells the developer why the server is down, with the places where it can be put right. */
 export async function explain(message: string, log: LogOutputChannel): Promise<void> {
   log.error(message);
-  const choice = await window.showErrorMessage(message, "Open Settings", "Show Logs");
-  if (choice === "Open Settings") {
+  const choice = await window.showErrorMessage(message, t("Open Settings"), t("Show Logs"));
+  if (choice === t("Open Settings")) {
     await commands.executeCommand("workbench.action.openSettings", "rolecall.server");
-  } else if (choice === "Show Logs") {
+  } else if (choice === t("Show Logs")) {
     log.show();
   }
 }

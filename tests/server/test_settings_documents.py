@@ -14,6 +14,7 @@ from rolecall_server.settings import Settings, read_settings, setting_rows
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 MANIFEST = Path("client-vscode", "package.json")
+TEXTS = Path("client-vscode", "package.nls.json")
 PAGE = Path("docs", "settings.md")
 
 
@@ -33,10 +34,11 @@ def test_the_client_offers_exactly_the_settings_of_the_table_in_its_order() -> N
 
 
 def test_the_client_shows_each_setting_as_the_table_has_it() -> None:
+    texts = json.loads((REPOSITORY / TEXTS).read_text(encoding="utf-8"))
     for row in setting_rows():
         offered = properties()[row.key]
         assert {**row.schema, "default": row.default, "scope": row.scope}.items() <= offered.items()
-        assert str(offered["markdownDescription"]).startswith(row.description)
+        assert texts[str(offered["markdownDescription"]).strip("%")].startswith(row.description)
 
 
 def test_what_the_client_sends_unchanged_is_what_the_server_would_assume_and_without_a_complaint() -> None:
@@ -64,13 +66,13 @@ def test_both_documents_are_as_the_generator_writes_them() -> None:
     assert checked.returncode == 0, checked.stderr
 
 
-@pytest.mark.parametrize("document", [MANIFEST, PAGE], ids=["package.json", "settings.md"])
-def test_a_document_edited_by_hand_is_noticed(tmp_path: Path, document: Path) -> None:
-    for copied in (MANIFEST, PAGE):
-        (tmp_path / copied).parent.mkdir()
+@pytest.mark.parametrize(("document", "word"), [(MANIFEST, "600"), (TEXTS, "seconds"), (PAGE, "600")])
+def test_a_document_edited_by_hand_is_noticed(tmp_path: Path, document: Path, word: str) -> None:
+    for copied in (MANIFEST, TEXTS, PAGE):
+        (tmp_path / copied).parent.mkdir(exist_ok=True)
         shutil.copy(REPOSITORY / copied, tmp_path / copied)
     text = (tmp_path / document).read_text(encoding="utf-8")
-    (tmp_path / document).write_text(text.replace("600", "60"), encoding="utf-8")
+    (tmp_path / document).write_text(text.replace(word, "60"), encoding="utf-8")
     checked = check(tmp_path)
     assert checked.returncode == 1
     assert document.name in checked.stderr

@@ -1,5 +1,6 @@
 /** Rolecall for the editor's own assistant: tools that agents call, and a participant `@rolecall`, where the editor has them. */
 
+import { t } from "@vscode/l10n";
 import * as vscode from "vscode";
 import type { CancellationToken, Disposable, LogOutputChannel } from "vscode";
 
@@ -23,10 +24,10 @@ interface Tool {
 }
 
 const TOOLS: Readonly<Record<string, { readonly doing: string; readonly answer: (port: Port, input: object) => Promise<string> }>> = {
-  rolecall_propose_edit: { doing: "Proposing an edit for review", answer: proposeEdit },
-  rolecall_ask_graph: { doing: "Asking the code graph", answer: askGraph },
-  rolecall_generate_tests: { doing: "Having tests written", answer: generateTests },
-  rolecall_what_waits: { doing: "Looking at what waits to be decided", answer: whatWaits },
+  rolecall_propose_edit: { doing: t("Proposing an edit for review"), answer: proposeEdit },
+  rolecall_ask_graph: { doing: t("Asking the code graph"), answer: askGraph },
+  rolecall_generate_tests: { doing: t("Having tests written"), answer: generateTests },
+  rolecall_what_waits: { doing: t("Looking at what waits to be decided"), answer: whatWaits },
 };
 
 export function createAssistant(server: Server, log: LogOutputChannel): Disposable[] {

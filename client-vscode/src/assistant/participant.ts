@@ -1,5 +1,6 @@
 /** `@rolecall` in the chat: /tests, /implement, /team and /review. What it begins becomes a proposal, never an edit. */
 
+import { t } from "@vscode/l10n";
 import { Location, Uri, window } from "vscode";
 import type { ChatRequest, ChatResponseStream } from "vscode";
 
@@ -16,17 +17,17 @@ interface Errand {
 }
 
 const ERRANDS: Readonly<Record<string, Errand>> = {
-  tests: { command: "rolecall.tests.generate", doing: "writing tests", needsBrief: "", needsFile: true },
+  tests: { command: "rolecall.tests.generate", doing: t("writing tests"), needsBrief: "", needsFile: true },
   implement: {
     command: "rolecall.brief.implement",
-    doing: "working on it",
-    needsBrief: "Say what is to be implemented: `@rolecall /implement let prices carry a tax`.",
+    doing: t("working on it"),
+    needsBrief: t("Say what is to be implemented: `@rolecall /implement let prices carry a tax`."),
     needsFile: true,
   },
   team: {
     command: "rolecall.run.start",
-    doing: "the team is at work",
-    needsBrief: "Say what the team is to do: `@rolecall /team let carts have discounts`.",
+    doing: t("the team is at work"),
+    needsBrief: t("Say what the team is to do: `@rolecall /team let carts have discounts`."),
     needsFile: false,
   },
 };
@@ -43,7 +44,7 @@ export async function answer(port: Port, request: ChatRequest, stream: ChatRespo
       return;
     }
   }
-  stream.button({ command: "rolecall.review.show", title: "Review Proposals" });
+  stream.button({ command: "rolecall.review.show", title: t("Review Proposals") });
 }
 
 /** Why it was not done; empty where it was. */
@@ -54,7 +55,7 @@ async function carryOut(port: Port, errand: Errand, request: ChatRequest, stream
   }
   const uri = fileOf(request);
   if (uri === undefined && errand.needsFile) {
-    return "Open the file that it is about, or add it to the message.";
+    return t("Open the file that it is about, or add it to the message.");
   }
   stream.progress(`Rolecall: ${errand.doing}…`);
   const ended = await port.run(errand.command, { ...(uri === undefined ? {} : { uri: uri.toString() }), brief });

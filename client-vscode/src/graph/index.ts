@@ -1,5 +1,6 @@
 /** The graph around the symbol under the cursor, drawn in a page beside the editor. */
 
+import { t } from "@vscode/l10n";
 import { CancellationTokenSource, commands, Range, Uri, ViewColumn, window } from "vscode";
 import type { Disposable, ExtensionContext, LogOutputChannel, WebviewPanel } from "vscode";
 
@@ -105,10 +106,10 @@ export function createGraph(context: ExtensionContext, server: Server, log: LogO
   async function show(kind: GraphKind, given: unknown): Promise<void> {
     const start = await startOf(server, given);
     if (start === undefined) {
-      void window.showInformationMessage("Rolecall draws the graph around the symbol in the active editor. Open a source file first.");
+      void window.showInformationMessage(t("Rolecall draws the graph around the symbol in the active editor. Open a source file first."));
       return;
     }
-    const view = shown ?? adopt(window.createWebviewPanel(VIEW, "Graph", ViewColumn.Beside));
+    const view = shown ?? adopt(window.createWebviewPanel(VIEW, t("Graph"), ViewColumn.Beside));
     view.panel.reveal();
     const question = { uri: start.uri, symbol: start.symbol ?? "", kind, steps: FIRST_STEPS[kind], possible: false, tests: true };
     await ask(view, question, true, start);

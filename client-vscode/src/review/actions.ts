@@ -1,5 +1,6 @@
 /** The commands of the review: decide about what is pointed at, walk from hunk to hunk, open, undo. */
 
+import { t } from "@vscode/l10n";
 import { commands, Uri, window, workspace } from "vscode";
 import type { CommentReply, CommentThread, Disposable } from "vscode";
 
@@ -39,7 +40,7 @@ export function registerActions(desk: Desk, tree: Tree, threads: Threads): Dispo
   async function step(by: 1 | -1): Promise<void> {
     const next = walk(stations(desk.now().proposals), await hereIn(desk, window.activeTextEditor), by);
     if (next === undefined) {
-      void window.showInformationMessage("Nothing waits to be reviewed.");
+      void window.showInformationMessage(t("Nothing waits to be reviewed."));
       return;
     }
     await openHunk(desk, next.proposal, next.file, next.hunk);
@@ -49,7 +50,7 @@ export function registerActions(desk: Desk, tree: Tree, threads: Threads): Dispo
     const target = await at(pointed);
     const proposal = (target && desk.find(target.proposalId)) ?? desk.now().proposals[0];
     if (proposal === undefined) {
-      void window.showInformationMessage("Nothing waits to be reviewed.");
+      void window.showInformationMessage(t("Nothing waits to be reviewed."));
       return;
     }
     const file = target === undefined ? undefined : fileAt(proposal, target.path);
@@ -116,7 +117,7 @@ export function registerActions(desk: Desk, tree: Tree, threads: Threads): Dispo
 
 async function execute(verdict: Verdict, target: Target | undefined, more: object = {}): Promise<void> {
   if (target === undefined) {
-    void window.showInformationMessage("There is no hunk here that waits.");
+    void window.showInformationMessage(t("There is no hunk here that waits."));
     return;
   }
   const { proposalId, path, hunkIds } = target;
@@ -177,8 +178,8 @@ export async function offerToSave(proposal: ReviewProposal): Promise<void> {
   if (unsaved.length === 0) {
     return;
   }
-  const save = `Save ${unsaved.length === 1 ? "File" : `${unsaved.length} Files`}`;
-  const said = `${proposal.proposalId} is decided. What you accepted is not saved yet.`;
+  const save = unsaved.length === 1 ? t("Save File") : t("Save {0} Files", unsaved.length);
+  const said = t("{0} is decided. What you accepted is not saved yet.", proposal.proposalId);
   if ((await window.showInformationMessage(said, save)) === save) {
     await Promise.all(unsaved.map((document) => document.save()));
   }

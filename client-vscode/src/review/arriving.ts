@@ -1,5 +1,6 @@
 /** A run has something to show: it is drawn without taking the focus, or offered where somebody has gone on working. */
 
+import { t } from "@vscode/l10n";
 import { TextEditorSelectionChangeKind, window, workspace } from "vscode";
 import type { Disposable } from "vscode";
 
@@ -8,7 +9,7 @@ import type { Server } from "../server.ts";
 import { asNotice } from "../setup/plainText.ts";
 import type { Desk } from "./desk.ts";
 import { drawFirst, openProposal } from "./opening.ts";
-import { count, openHunks } from "./words.ts";
+import { extent, openHunks } from "./words.ts";
 
 export function followRuns(server: Server, desk: Desk): Disposable[] {
   let touches = 0;
@@ -26,8 +27,8 @@ export function followRuns(server: Server, desk: Desk): Disposable[] {
       await drawFirst(proposal);
     }
     const isWhole = isUntouched && proposal.files.length === 1;
-    const said = `${proposal.title}: ${count(waiting, "hunk")} in ${count(proposal.files.length, "file")}. ${proposal.evidence.text}`;
-    if (!isWhole && (await window.showInformationMessage(asNotice(said), "Review")) === "Review") {
+    const said = `${proposal.title}: ${extent(proposal.files, waiting)}. ${proposal.evidence.text}`;
+    if (!isWhole && (await window.showInformationMessage(asNotice(said), t("Review"))) !== undefined) {
       await openProposal(desk.find(proposal.proposalId) ?? proposal);
     }
   }

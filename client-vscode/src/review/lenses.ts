@@ -1,5 +1,6 @@
 /** Above each hunk in a diff: accept, reject, revise, why. */
 
+import { t } from "@vscode/l10n";
 import { CodeLens, EventEmitter, languages, Range } from "vscode";
 import type { CodeLensProvider, Command, Disposable } from "vscode";
 
@@ -41,13 +42,13 @@ export function registerLenses(desk: Desk): Disposable[] {
 function actions(proposal: ReviewProposal, file: ReviewFile, hunk: ReviewHunk): Command[] {
   const target = { proposalId: proposal.proposalId, path: file.path, hunkIds: [hunk.hunkId] };
   const tooltip = nameOf(proposal, hunk);
-  const needs = hunk.needs.length > 0 ? ` with ${hunk.needs.join(", ")}` : "";
+  const [one, needs] = [hunk.hunkId, hunk.needs.join(", ")];
   const caution = hunk.cautions.length > 0 || file.guarded !== "" ? "$(warning) " : "";
   const command = (name: string, title: string): Command => ({ command: `rolecall.review.${name}`, title, tooltip, arguments: [target] });
   return [
-    command("accept", `${caution}$(check) Accept ${hunk.hunkId}${needs}`),
-    command("reject", `$(close) Reject ${hunk.hunkId}`),
-    ...(hunk.kind === "text" ? [command("revise", `$(sync) Revise ${hunk.hunkId}…`)] : []),
+    command("accept", `${caution}$(check) ${needs === "" ? t("Accept {0}", one) : t("Accept {0} with {1}", one, needs)}`),
+    command("reject", `$(close) ${t("Reject {0}", one)}`),
+    ...(hunk.kind === "text" ? [command("revise", `$(sync) ${t("Revise {0}…", one)}`)] : []),
     command("why", "$(comment) Why"),
   ];
 }

@@ -1,5 +1,6 @@
 /** Hunks that wait, in the files they are about: a bar in the gutter and the overview ruler, with a hover. */
 
+import { t } from "@vscode/l10n";
 import { DecorationRangeBehavior, OverviewRulerLane, ThemeColor, Uri, window } from "vscode";
 import type { DecorationOptions, Disposable, ExtensionContext, TextEditor } from "vscode";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -63,9 +64,9 @@ function marksIn(desk: Desk, client: LanguageClient, editor: TextEditor): (Decor
         const hover = about(proposal, file, hunk);
         hover.isTrusted = { enabledCommands: COMMANDS };
         const links = [
-          link(`$(diff) Show ${hunk.hunkId} in the diff`, "rolecall.review.show", target),
-          ...(hunk.state === "stale" ? [] : [link(`$(check) Accept ${hunk.hunkId}`, "rolecall.review.accept", target)]),
-          link(`$(close) Reject ${hunk.hunkId}`, "rolecall.review.reject", target),
+          link(`$(diff) ${t("Show {0} in the diff", hunk.hunkId)}`, "rolecall.review.show", target),
+          ...(hunk.state === "stale" ? [] : [link(`$(check) ${t("Accept {0}", hunk.hunkId)}`, "rolecall.review.accept", target)]),
+          link(`$(close) ${t("Reject {0}", hunk.hunkId)}`, "rolecall.review.reject", target),
         ];
         hover.appendMarkdown(`\n\n${links.join("&nbsp;&nbsp;&nbsp;")}`);
         return [{ range: client.protocol2CodeConverter.asRange(hunk.place.range), hoverMessage: hover, look: lookOf(hunk) }];

@@ -1,5 +1,6 @@
 /** A comment thread at each hunk of an open diff: who proposes it, why, what was checked; and a place to answer. */
 
+import { t } from "@vscode/l10n";
 import { CommentMode, comments, CommentThreadCollapsibleState, MarkdownString, Range, workspace } from "vscode";
 import type { CommentThread, Disposable, TextDocument } from "vscode";
 
@@ -28,7 +29,7 @@ export interface Threads extends Disposable {
 
 export function createThreads(desk: Desk): Threads {
   const controller = comments.createCommentController("rolecall.review", "Rolecall");
-  controller.options = { prompt: "Say why, then reject it or have it made anew", placeHolder: "Because …" };
+  controller.options = { prompt: t("Say why, then reject it or have it made anew"), placeHolder: t("Because …") };
   const drawn = new Map<string, { thread: CommentThread; target: Target }>();
 
   async function draw(document: TextDocument): Promise<void> {
@@ -125,11 +126,11 @@ export function about(proposal: ReviewProposal, file: ReviewFile, hunk: ReviewHu
   };
   text.appendMarkdown(`**${asMarkdown(hunk.title)}**`);
   if (file.guarded !== "" && hunk.cautions.length === 0) {
-    line("warning", `${file.path} is guarded: ${file.guarded}`);
+    line("warning", t("{0} is guarded: {1}", file.path, file.guarded));
   }
   hunk.cautions.forEach((caution) => line("warning", caution));
   if (hunk.edited) {
-    line("edit", "You edited it: what was checked is about the text before.");
+    line("edit", t("You edited it: what was checked is about the text before."));
   }
   if (proposal.evidence.misfit !== "") {
     line("history", proposal.evidence.misfit);
@@ -137,13 +138,13 @@ export function about(proposal: ReviewProposal, file: ReviewFile, hunk: ReviewHu
   line("beaker", proposal.evidence.text);
   hunk.evidence.forEach((words) => line("beaker", words));
   if (hunk.needs.length > 0) {
-    line("link", `Needs ${hunk.needs.join(", ")}.`);
+    line("link", t("Needs {0}.", hunk.needs.join(", ")));
   }
   if (hunk.touches !== "") {
-    line("references", `Touches ${hunk.touches}.`);
+    line("references", t("Touches {0}.", hunk.touches));
   }
   if (hunk.serves.length > 0) {
-    line("tasklist", `Serves ${hunk.serves.join(", ")}.`);
+    line("tasklist", t("Serves {0}.", hunk.serves.join(", ")));
   }
   if (proposal.rationale !== "") {
     text.appendMarkdown(`\n\n${asMarkdown(proposal.rationale)}`);

@@ -1,5 +1,6 @@
 /** The view of what waits: proposals, their tasks or files, and hunks, each with its state and what can be done. */
 
+import { t } from "@vscode/l10n";
 import { EventEmitter, MarkdownString, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, Uri, window } from "vscode";
 import type { Disposable, TreeDataProvider } from "vscode";
 
@@ -8,7 +9,7 @@ import { fileAt, hunkOf } from "./desk.ts";
 import type { Changes, Desk } from "./desk.ts";
 import { about } from "./threads.ts";
 import type { Target } from "./threads.ts";
-import { aboutFile, aboutHunk, aboutProposal, asMarkdown, count, isOpen, openHunks, pathAfter, shortTitle, waiting } from "./words.ts";
+import { aboutFile, aboutHunk, aboutProposal, asMarkdown, countHunks, isOpen, openHunks, pathAfter, shortTitle, stateName, waiting } from "./words.ts";
 
 export type Grouping = "files" | "tasks";
 
@@ -30,7 +31,8 @@ export interface Tree extends Disposable {
   targetOf(node: Node): Target;
 }
 
-const NO_TASK = "Of no task";
+/** No task has this name. */
+const NO_TASK = "-";
 
 export function createTree(desk: Desk): Tree {
   const changed = new EventEmitter<Node | Node[] | undefined>();
@@ -72,7 +74,7 @@ export function createTree(desk: Desk): Tree {
     const all = proposals.flatMap((proposal) => proposal.files);
     const n = openHunks(all).length;
     view.description = waiting(all.flatMap((file) => file.hunks));
-    view.badge = n === 0 ? undefined : { value: n, tooltip: `${count(n, "hunk")} of Rolecall wait${n === 1 ? "s" : ""}` };
+    view.badge = n === 0 ? undefined : { value: n, tooltip: n === 1 ? t("1 hunk of Rolecall waits") : t("{0} hunks of Rolecall wait", n) };
     // A row is drawn with all that is below it, so that of a proposal is only where it reads otherwise itself.
     const list = proposals.map((proposal) => `${proposal.proposalId} ${aboutProposal(proposal)}`).join("\n");
     if (list !== listed || grouping === "tasks") {
@@ -161,19 +163,19 @@ function fileItem(proposal: ReviewProposal, file: ReviewFile): TreeItem {
   item.id = `${proposal.proposalId}/files/${file.path}`;
   item.iconPath = ThemeIcon.File;
   item.description = aboutFile(file);
-  item.tooltip = `${pathAfter(file)}${file.guarded === "" ? "" : `\nGuarded: ${file.guarded}`}`;
+  item.tooltip = `${pathAfter(file)}${file.guarded === "" ? "" : `\n${t("Guarded: {0}", file.guarded)}`}`;
   item.contextValue = open > 0 ? "file open" : "file";
-  item.command = { command: "rolecall.review.show", title: "Open", arguments: [{ proposalId: proposal.proposalId, path: file.path, hunkIds: [] }] };
+  item.command = { command: "rolecall.review.show", title: t("Open"), arguments: [{ proposalId: proposal.proposalId, path: file.path, hunkIds: [] }] };
   return item;
 }
 
 function taskItem(proposal: ReviewProposal, task: string): TreeItem {
   const open = inTask(proposal, task).filter(({ hunk }) => isOpen(hunk)).length;
-  const title = proposal.tasks.find(({ taskId }) => taskId === task)?.title ?? task;
+  const title = proposal.tasks.find(({ taskId }) => taskId === task)?.title ?? t("Of no task");
   const item = new TreeItem(title, TreeItemCollapsibleState.Expanded);
   item.id = `${proposal.proposalId}/tasks/${task}`;
   item.iconPath = new ThemeIcon("tasklist");
-  item.description = open > 0 ? count(open, "hunk") : "decided";
+  item.description = open > 0 ? countHunks(open) : t("decided");
   item.contextValue = open > 0 ? "task open" : "task";
   return item;
 }
@@ -193,8 +195,8 @@ function hunkItem(proposal: ReviewProposal, file: ReviewFile, hunk: ReviewHunk, 
   item.description = aboutHunk(hunk);
   item.tooltip = about(proposal, file, hunk);
   item.contextValue = `hunk ${isOpen(hunk) ? (hunk.state === "stale" ? "stale" : "open") : "decided"}`;
-  item.accessibilityInformation = { label: `${hunk.title}, ${hunk.hunkId}, ${hunk.state}` };
+  item.accessibilityInformation = { label: `${hunk.title}, ${hunk.hunkId}, ${stateName(hunk)}` };
   const target = { proposalId: proposal.proposalId, path: file.path, hunkIds: [hunk.hunkId] };
-  item.command = { command: "rolecall.review.show", title: "Open", arguments: [target] };
+  item.command = { command: "rolecall.review.show", title: t("Open"), arguments: [target] };
   return item;
 }

@@ -1,5 +1,6 @@
 /** The view of the team at work: questions that wait, runs, their roles, the steps of each, what these published and asked. */
 
+import { t } from "@vscode/l10n";
 import { EventEmitter, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, window } from "vscode";
 import type { Disposable, TreeDataProvider } from "vscode";
 
@@ -93,9 +94,9 @@ function itemOf(row: Row): TreeItem {
 
 function questionItem(text: string): TreeItem {
   const item = new TreeItem(text);
-  item.description = "waits for your answer";
+  item.description = t("waits for your answer");
   item.iconPath = new ThemeIcon("question", new ThemeColor("list.warningForeground"));
-  item.command = { command: "rolecall.question.answer", title: "Answer" };
+  item.command = { command: "rolecall.question.answer", title: t("Answer") };
   return item;
 }
 
@@ -139,24 +140,24 @@ function messageItem(run: RunInShort, message: RunMessage): TreeItem {
   item.iconPath = new ThemeIcon(message.documentId === "" ? "mail" : "book");
   item.contextValue = `message${message.documentId === "" ? "" : " document"}${isByRole ? " again" : ""}`;
   if (message.documentId !== "") {
-    item.command = { command: "rolecall.runs.read", title: "Read", arguments: [{ kind: "message", run, message } satisfies Row] };
+    item.command = { command: "rolecall.runs.read", title: t("Read"), arguments: [{ kind: "message", run, message } satisfies Row] };
   }
   return item;
 }
 
 function callItem(run: RunInShort, call: RunCall): TreeItem {
-  const item = new TreeItem(`Call ${call.call}`);
+  const item = new TreeItem(t("Call {0}", call.call));
   item.id = `${run.runId}/call ${call.call}`;
   item.description = aboutCall(call);
-  item.tooltip = call.error === "" ? "Show what was sent, and the reply." : call.error;
+  item.tooltip = call.error === "" ? t("Show what was sent, and the reply.") : call.error;
   item.iconPath = call.state === "done" ? new ThemeIcon("comment-discussion") : icon(call.state);
-  item.command = { command: "rolecall.runs.sent", title: "Show What Was Sent", arguments: [{ kind: "call", run, call } satisfies Row] };
+  item.command = { command: "rolecall.runs.sent", title: t("Show What Was Sent"), arguments: [{ kind: "call", run, call } satisfies Row] };
   return item;
 }
 
 function proposalItem(proposalId: string): TreeItem {
-  const item = new TreeItem(`Proposal ${proposalId}`);
+  const item = new TreeItem(t("Proposal {0}", proposalId));
   item.iconPath = new ThemeIcon("git-pull-request");
-  item.command = { command: "rolecall.review.show", title: "Review", arguments: [{ proposalId, path: "", hunkIds: [] }] };
+  item.command = { command: "rolecall.review.show", title: t("Review"), arguments: [{ proposalId, path: "", hunkIds: [] }] };
   return item;
 }

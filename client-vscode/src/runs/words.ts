@@ -1,5 +1,7 @@
 /** What the developer reads of runs: short words for their roles, steps and calls. */
 
+import { t } from "@vscode/l10n";
+
 import type { RunCall, RunInShort, RunMessage, RunStep } from "../protocol.ts";
 
 const MOST_LETTERS = 70;
@@ -14,15 +16,15 @@ export function aboutRun(run: RunInShort, now: number): string {
 /** What is written beside a role: `working · 4,210 tokens · cost 0.02`. */
 export function aboutRole(steps: readonly RunStep[]): string {
   const sum = (of: "cost" | "tokens"): number => steps.reduce((total, step) => total + step[of], 0);
-  const working = steps.some((step) => step.state === "working") ? "working" : "";
-  const failed = steps.some((step) => step.state === "failed") ? "failed" : "";
+  const working = steps.some((step) => step.state === "working") ? t("working") : "";
+  const failed = steps.some((step) => step.state === "failed") ? t("failed") : "";
   return joined(working || failed, tokens(sum("tokens")), money(sum("cost")));
 }
 
 /** A step by what it is about and what it brought: `S1/T2: edits`. */
 export function titleOf(step: RunStep): string {
   const brought = [...new Set(step.messages.map((message) => message.kind))].join(", ");
-  const what = brought || (step.state === "working" ? "at work" : step.state === "done" ? "nothing new" : "did not end");
+  const what = brought || (step.state === "working" ? t("at work") : step.state === "done" ? t("nothing new") : t("did not end"));
   return step.subject === "" ? what : `${step.subject}: ${what}`;
 }
 
@@ -51,11 +53,11 @@ export function duration(seconds: number): string {
 }
 
 function tokens(n: number): string {
-  return n === 0 ? "" : `${n.toLocaleString("en-US")} tokens`;
+  return n === 0 ? "" : t("{0} tokens", n.toLocaleString("en-US"));
 }
 
 function money(cost: number): string {
-  return cost === 0 ? "" : `cost ${cost.toFixed(4)}`;
+  return cost === 0 ? "" : t("cost {0}", cost.toFixed(4));
 }
 
 function joined(...parts: string[]): string {

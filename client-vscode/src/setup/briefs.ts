@@ -1,5 +1,6 @@
 /** Briefs longer than a line: an untitled Markdown document with *Run* in its title bar. */
 
+import { t } from "@vscode/l10n";
 import { commands, Range, window, workspace } from "vscode";
 import type { Disposable, TextDocument, Uri } from "vscode";
 
@@ -14,7 +15,7 @@ interface Origin {
 const NOTE = /<!--[\s\S]*?-->/g;
 
 /** Below the brief: the editor names an unsaved document by its first line. */
-const GUIDANCE = "<!-- Say above what shall be done; name files by their paths. Run it with the button above, or Ctrl+Enter. -->";
+const GUIDANCE = `<!-- ${t("Say above what shall be done; name files by their paths. Run it with the button above, or Ctrl+Enter.")} -->`;
 
 export function createBriefs(server: Server, mayBegin: () => Promise<boolean>): Disposable[] {
   const origins = new Map<string, Origin | undefined>();
@@ -43,7 +44,7 @@ export function createBriefs(server: Server, mayBegin: () => Promise<boolean>): 
     const text = workspace.textDocuments.find((each) => each.uri.toString() === uri?.toString())?.getText() ?? "";
     const brief = text.replace(NOTE, "").trim();
     if (uri === undefined || brief === "") {
-      void window.showInformationMessage("Rolecall: write above what shall be done, then run it.");
+      void window.showInformationMessage(t("Rolecall: write above what shall be done, then run it."));
       return;
     }
     const origin = origins.get(uri.toString());

@@ -1,5 +1,6 @@
 /** *Choose Model*: the editor's own, a server on this machine, or an address; then what it can do. */
 
+import { t } from "@vscode/l10n";
 import { commands, ConfigurationTarget, lm, ProgressLocation, QuickPickItemKind, window, workspace } from "vscode";
 import type { LogOutputChannel, QuickPickItem } from "vscode";
 import { DidChangeConfigurationNotification } from "vscode-languageclient/node";
@@ -29,8 +30,8 @@ export async function chooseModel(server: Server, state: State, keys: Keys, log:
   try {
     const client = await server.ready();
     const picked = await window.showQuickPick(offers(client, keys), {
-      title: "Choose the model that Rolecall's roles ask",
-      placeHolder: state.model?.label ?? "No model yet",
+      title: t("Choose the model that Rolecall's roles ask"),
+      placeHolder: state.model?.label ?? t("No model yet"),
       matchOnDescription: true,
       ignoreFocusOut: true,
     });
@@ -47,19 +48,19 @@ export async function chooseModel(server: Server, state: State, keys: Keys, log:
 async function offers(client: LanguageClient, keys: Keys): Promise<Item[]> {
   const [own, { servers }] = await Promise.all([editorsModels(), client.sendRequest(ModelChoicesRequest, {})]);
   return [
-    heading("In this editor"),
+    heading(t("In this editor")),
     ...own,
-    heading("On this machine"),
+    heading(t("On this machine")),
     ...servers.flatMap(modelsOf),
-    heading("Elsewhere"),
+    heading(t("Elsewhere")),
     {
-      label: "$(globe) An address…",
-      description: "any OpenAI-compatible endpoint",
+      label: `$(globe) ${t("An address…")}`,
+      description: t("any OpenAI-compatible endpoint"),
       choose: () => askAddress(client, keys),
     },
     {
-      label: "$(search) Whatever is there",
-      description: "the editor's own, else a server on this machine",
+      label: `$(search) ${t("Whatever is there")}`,
+      description: t("the editor's own, else a server on this machine"),
       choose: () => Promise.resolve({ name: "", baseUrl: "" }),
     },
   ];
@@ -71,7 +72,7 @@ async function editorsModels(): Promise<Item[]> {
   return models.map(({ name, vendor, id, maxInputTokens }) => ({
     label: `$(sparkle) ${name}`,
     description: vendor,
-    detail: `up to ${maxInputTokens.toLocaleString("en-US")} tokens; your editor asks you before it is used`,
+    detail: t("up to {0} tokens; your editor asks you before it is used", maxInputTokens.toLocaleString("en-US")),
     choose: () => Promise.resolve({ name: `${vendor}/${id}`, baseUrl: EDITORS }),
   }));
 }
@@ -79,7 +80,7 @@ async function editorsModels(): Promise<Item[]> {
 function modelsOf({ name, address, models }: ModelServer): Item[] {
   return models.map((model) => ({
     label: `$(server) ${model.name}`,
-    description: [name || address, model.loaded ? "loaded" : ""].filter((part) => part !== "").join(", "),
+    description: [name || address, model.loaded ? t("loaded") : ""].filter((part) => part !== "").join(", "),
     choose: () => Promise.resolve({ name: model.name, baseUrl: address }),
   }));
 }
@@ -90,17 +91,17 @@ function heading(label: string): Item {
 
 async function askAddress(client: LanguageClient, keys: Keys): Promise<Choice | undefined> {
   const baseUrl = await window.showInputBox({
-    title: "The address of the endpoint",
+    title: t("The address of the endpoint"),
     placeHolder: "https://api.example.com/v1",
     ignoreFocusOut: true,
-    validateInput: (text) => (/^https?:\/\/[^\s/]+/.test(text.trim()) ? undefined : "An address begins with http:// or https://."),
+    validateInput: (text) => (/^https?:\/\/[^\s/]+/.test(text.trim()) ? undefined : t("An address begins with http:// or https://.")),
   });
   if (baseUrl === undefined) {
     return undefined;
   }
   const key = await window.showInputBox({
-    title: `The key for ${baseUrl.trim()}`,
-    prompt: "It is kept in this editor's secret storage, and in no settings file. Leave it empty where none is needed.",
+    title: t("The key for {0}", baseUrl.trim()),
+    prompt: t("It is kept in this editor's secret storage, and in no settings file. Leave it empty where none is needed."),
     password: true,
     ignoreFocusOut: true,
   });
@@ -116,13 +117,13 @@ async function askAddress(client: LanguageClient, keys: Keys): Promise<Choice | 
 }
 
 function naming(baseUrl: string): { title: string; ignoreFocusOut: true } {
-  return { title: `The model at ${baseUrl.trim()}`, ignoreFocusOut: true };
+  return { title: t("The model at {0}", baseUrl.trim()), ignoreFocusOut: true };
 }
 
 function askName(problem: string | undefined): Thenable<string | undefined> {
   return window.showInputBox({
-    title: "The model's name",
-    prompt: problem ?? "The endpoint does not say which models it has.",
+    title: t("The model's name"),
+    prompt: problem ?? t("The endpoint does not say which models it has."),
     ignoreFocusOut: true,
   });
 }
@@ -138,11 +139,11 @@ async function take(choice: Choice, client: LanguageClient): Promise<void> {
 
 /** A handful of short calls; the answer is told in a sentence. */
 async function tellAbilities(client: LanguageClient, state: State): Promise<void> {
-  const progress = { location: ProgressLocation.Notification, title: "Rolecall: trying what the model can do" };
+  const progress = { location: ProgressLocation.Notification, title: t("Rolecall: trying what the model can do") };
   const { model } = await window.withProgress(progress, () => client.sendRequest(ModelTestRequest, {}));
   await state.askModel();
   if (model.state !== "fine") {
-    const chosen = await window.showWarningMessage(`Rolecall: ${model.what}`, "Choose Another");
+    const chosen = await window.showWarningMessage(`Rolecall: ${model.what}`, t("Choose Another"));
     if (chosen !== undefined) {
       await commands.executeCommand("rolecall.model.choose");
     }

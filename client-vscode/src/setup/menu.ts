@@ -1,5 +1,6 @@
 /** What a click on the status bar offers, and what is said before a command that needs a model begins. */
 
+import { t } from "@vscode/l10n";
 import { commands, window, workspace } from "vscode";
 import type { QuickPickItem } from "vscode";
 
@@ -11,16 +12,16 @@ interface Offer extends QuickPickItem {
 }
 
 const OFFERS: readonly Offer[] = [
-  { label: "$(beaker) Generate tests for the file in the editor", command: "rolecall.tests.generate" },
-  { label: "$(edit) Implement… in one line", command: "rolecall.brief.implement" },
-  { label: "$(note) Write a brief…", command: "rolecall.brief.write" },
-  { label: "$(sparkle) Choose the model…", command: "rolecall.model.choose" },
-  { label: "$(output) Show the log", command: "rolecall.logs.show" },
+  { label: `$(beaker) ${t("Generate tests for the file in the editor")}`, command: "rolecall.tests.generate" },
+  { label: `$(edit) ${t("Implement… in one line")}`, command: "rolecall.brief.implement" },
+  { label: `$(note) ${t("Write a brief…")}`, command: "rolecall.brief.write" },
+  { label: `$(sparkle) ${t("Choose the model…")}`, command: "rolecall.model.choose" },
+  { label: `$(output) ${t("Show the log")}`, command: "rolecall.logs.show" },
 ];
 const AT_WORK: readonly Offer[] = [
-  { label: "$(debug-pause) Pause the run", command: "rolecall.run.pause" },
-  { label: "$(stop-circle) Cancel the run", command: "rolecall.run.cancel" },
-  { label: "$(eye) Show what was sent", command: "rolecall.run.context" },
+  { label: `$(debug-pause) ${t("Pause the run")}`, command: "rolecall.run.pause" },
+  { label: `$(stop-circle) ${t("Cancel the run")}`, command: "rolecall.run.cancel" },
+  { label: `$(eye) ${t("Show what was sent")}`, command: "rolecall.run.context" },
 ];
 
 /** The commands that ask a model whatever comes. */
@@ -29,7 +30,7 @@ const NEEDS_MODEL: ReadonlySet<string> = new Set(["rolecall.brief.implement", "r
 export async function showMenu(state: State): Promise<void> {
   const { runs, stopped } = state.activity ?? { runs: [], stopped: [] };
   const [last] = stopped;
-  const resume = last ? [{ label: `$(debug-continue) Go on with: ${last.brief}`, command: "rolecall.run.resume" }] : [];
+  const resume = last ? [{ label: `$(debug-continue) ${t("Go on with: {0}", last.brief)}`, command: "rolecall.run.resume" }] : [];
   const offers = [...(runs.length > 0 ? AT_WORK : resume), ...OFFERS];
   const picked = await window.showQuickPick(offers, { title: "Rolecall", placeHolder: state.model?.what ?? "" });
   if (picked !== undefined) {
@@ -58,28 +59,28 @@ export async function mayBegin(command: string, state: State): Promise<boolean> 
   if (model === undefined || model.label !== undefined) {
     return true;
   }
-  const said = "This needs a language model, and there is none. Tests can be written without one.";
-  const chosen = await window.showWarningMessage(`Rolecall: ${said}`, "Choose Model", "Generate Tests");
-  if (chosen === "Choose Model") {
+  const said = t("Rolecall: This needs a language model, and there is none. Tests can be written without one.");
+  const [choose, generate] = [t("Choose Model"), t("Generate Tests")];
+  const chosen = await window.showWarningMessage(said, choose, generate);
+  if (chosen === choose) {
     await commands.executeCommand("rolecall.model.choose");
-  } else if (chosen === "Generate Tests") {
+  } else if (chosen === generate) {
     await commands.executeCommand("rolecall.tests.generate");
   }
   return false;
 }
 
 async function askForTrust(): Promise<void> {
-  const said = "Rolecall runs nothing in Restricted Mode. Proposals that are there can be read and decided.";
-  if ((await window.showWarningMessage(said, "Manage Trust")) !== undefined) {
+  const said = t("Rolecall runs nothing in Restricted Mode. Proposals that are there can be read and decided.");
+  if ((await window.showWarningMessage(said, t("Manage Trust"))) !== undefined) {
     await commands.executeCommand("workbench.trust.manage");
   }
 }
 
 /** Offers once to go on with a run that was stopped before its end. */
 export async function offerToResume(runId: string, state: string, brief: string): Promise<void> {
-  const what = state === "paused" ? "is paused" : "was interrupted";
-  const chosen = await window.showInformationMessage(asNotice(`Rolecall: ${runId} ${what}: ${brief}`), "Resume");
-  if (chosen === "Resume") {
+  const what = state === "paused" ? t("{0} is paused: {1}", runId, brief) : t("{0} was interrupted: {1}", runId, brief);
+  if ((await window.showInformationMessage(asNotice(t("Rolecall: {0}", what)), t("Resume"))) !== undefined) {
     await commands.executeCommand("rolecall.run.resume", { runId });
   }
 }

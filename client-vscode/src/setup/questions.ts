@@ -1,5 +1,6 @@
 /** Questions of the team: each stays until it is answered, with one of its answers or in the developer's own words. */
 
+import { t } from "@vscode/l10n";
 import { commands, EventEmitter, ProgressLocation, window } from "vscode";
 import type { Disposable, Event, QuickPickItem } from "vscode";
 
@@ -76,7 +77,7 @@ export function createQuestions(server: Server): Questions {
 
 /** A notice that takes no focus, since somebody may be typing, and that stays while the question does. */
 function announce({ asked, gone }: Pending): void {
-  const title = `Rolecall asks: ${asNotice(asked.question)} [Answer](command:rolecall.question.answer)`;
+  const title = `${t("Rolecall asks: {0}", asNotice(asked.question))} [${t("Answer")}](command:rolecall.question.answer)`;
   void window.withProgress({ location: ProgressLocation.Notification, title }, () => gone);
 }
 
@@ -84,16 +85,16 @@ function announce({ asked, gone }: Pending): void {
 function pick({ asked: { question, answers, recommended }, gone }: Pending): Promise<string | undefined> {
   const box = window.createQuickPick();
   const offered: QuickPickItem[] = answers.map((label) =>
-    label === recommended ? { label, description: "recommended" } : { label },
+    label === recommended ? { label, description: t("recommended") } : { label },
   );
   box.title = question;
-  box.placeholder = "Choose an answer, or type your own";
+  box.placeholder = t("Choose an answer, or type your own");
   box.ignoreFocusOut = true;
   box.items = offered;
   void gone.then(() => box.hide());
   return new Promise((resolve) => {
     box.onDidChangeValue((typed) => {
-      const own = { label: typed, description: "in your own words", alwaysShow: true };
+      const own = { label: typed, description: t("in your own words"), alwaysShow: true };
       box.items = typed.trim() === "" ? offered : [...offered, own];
     });
     box.onDidAccept(() => {

@@ -1,5 +1,7 @@
 /** What the status bar says, and what a click on it does. */
 
+import { t } from "@vscode/l10n";
+
 import type { Activity, StatusResult } from "../protocol.ts";
 
 export interface Facts {
@@ -18,20 +20,20 @@ export interface Said {
   readonly tone: "plain" | "warning" | "error";
 }
 
-const ROLES: Readonly<Record<string, string>> = { qa_engineer: "QA Engineer", team: "Team" };
+const ROLES: Readonly<Record<string, string>> = { qa_engineer: t("QA Engineer"), team: t("Team") };
 
 /** The one thing to say: what keeps everything first, then what the developer is waited for, then what goes on. */
 export function say(facts: Facts): Said {
   const { activity, model } = facts;
   if (facts.server === "down") {
-    return said("$(error) Rolecall: not running", "The server does not run. Start it again.", "rolecall.server.restart", "error");
+    return said(`$(error) ${t("Rolecall: not running")}`, t("The server does not run. Start it again."), "rolecall.server.restart", "error");
   }
   if (facts.server === "starting" || activity === undefined) {
-    return said("$(loading~spin) Rolecall: starting", "The server starts. Show the log.", "rolecall.logs.show");
+    return said(`$(loading~spin) ${t("Rolecall: starting")}`, t("The server starts. Show the log."), "rolecall.logs.show");
   }
   if (facts.questions > 0) {
-    const text = facts.questions === 1 ? "a question waits" : `${facts.questions} questions wait`;
-    return said(`$(question) Rolecall: ${text}`, "The team asks you something. Answer it.", "rolecall.question.answer", "warning");
+    const text = facts.questions === 1 ? t("a question waits") : t("{0} questions wait", facts.questions);
+    return said(`$(question) ${t("Rolecall: {0}", text)}`, t("The team asks you something. Answer it."), "rolecall.question.answer", "warning");
   }
   const run = activity.runs.at(-1);
   if (run !== undefined) {
@@ -40,31 +42,31 @@ export function say(facts: Facts): Said {
   if (activity.index !== null) {
     const { read, files } = activity.index;
     const share = files > 0 ? Math.floor((100 * read) / files) : 0;
-    return said(`$(loading~spin) Rolecall: indexing ${share} %`, `${read} of ${files} files are read.`, "rolecall.menu.show");
+    return said(`$(loading~spin) ${t("Rolecall: indexing {0} %", share)}`, t("{0} of {1} files are read.", read, files), "rolecall.menu.show");
   }
   if (activity.waiting.hunks > 0) {
     const { hunks, proposals } = activity.waiting;
-    const text = hunks === 1 ? "1 hunk waits" : `${hunks} hunks wait`;
-    const whose = proposals === 1 ? "one proposal" : `${proposals} proposals`;
-    return said(`$(git-compare) Rolecall: ${text}`, `Of ${whose}. Review them.`, "rolecall.review.show");
+    const text = hunks === 1 ? t("1 hunk waits") : t("{0} hunks wait", hunks);
+    const whose = proposals === 1 ? t("one proposal") : t("{0} proposals", proposals);
+    return said(`$(git-compare) ${t("Rolecall: {0}", text)}`, t("Of {0}. Review them.", whose), "rolecall.review.show");
   }
   return resting(model);
 }
 
 function working(run: Activity["runs"][number], runs: number, now: number): Said {
-  const parts = [run.step, duration(now - run.startedAt), run.tokens > 0 ? `${count(run.tokens)} tokens` : ""];
+  const parts = [run.step, duration(now - run.startedAt), run.tokens > 0 ? t("{0} tokens", count(run.tokens)) : ""];
   const role = ROLES[run.role] ?? `${run.role.charAt(0).toUpperCase()}${run.role.slice(1)}`;
   const more = runs > 1 ? ` (+${runs - 1})` : "";
   const text = `$(sync~spin) ${role}${more}: ${parts.filter((part) => part !== "").join(" · ")}`;
-  return said(shortened(text), `${run.runId} is at work. Pause it, cancel it or look at it.`, "rolecall.menu.show");
+  return said(shortened(text), t("{0} is at work. Pause it, cancel it or look at it.", run.runId), "rolecall.menu.show");
 }
 
 function resting(model: StatusResult["model"] | undefined): Said {
   if (model?.state === "broken") {
-    return said("$(error) Rolecall: model error", `${model.what} Choose a model.`, "rolecall.model.choose", "error");
+    return said(`$(error) ${t("Rolecall: model error")}`, `${model.what} ${t("Choose a model.")}`, "rolecall.model.choose", "error");
   }
   if (model !== undefined && model.label === undefined) {
-    return said("$(circle-slash) Rolecall: no model", `${model.what} Choose a model.`, "rolecall.model.choose");
+    return said(`$(circle-slash) ${t("Rolecall: no model")}`, `${model.what} ${t("Choose a model.")}`, "rolecall.model.choose");
   }
   return said("$(checklist) Rolecall: ready", model?.what ?? "", "rolecall.menu.show");
 }

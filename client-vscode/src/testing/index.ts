@@ -1,5 +1,6 @@
 /** The Testing view: the tests of proposals with their results, run again in the sandbox, and what they reach. */
 
+import { t } from "@vscode/l10n";
 import { TestRunProfileKind, TestRunRequest, tests, workspace } from "vscode";
 import type { CancellationToken, Disposable, ExtensionContext, LogOutputChannel, Memento, TestController } from "vscode";
 
@@ -34,7 +35,7 @@ export function createTesting(context: ExtensionContext, server: Server, desk: D
       controller.invalidateTestResults(root);
     } else if (print !== "" && print !== before?.print) {
       const request = new TestRunRequest([root], undefined, undefined, false, true);
-      const run = controller.createTestRun(request, `${proposal.proposalId} as it was checked`, false);
+      const run = controller.createTestRun(request, t("{0} as it was checked", proposal.proposalId), false);
       const ends = proposal.tests.flatMap(({ cases }) => cases);
       tell(run, items, proposal.proposalId, ends);
       tellSurvivors(run, root, proposal);
@@ -81,9 +82,9 @@ type RunHandler = (request: TestRunRequest, token: CancellationToken, coverage: 
 
 function addProfiles(controller: TestController, run: RunHandler): void {
   const { Run, Coverage } = TestRunProfileKind;
-  controller.createRunProfile("Sandbox", Run, (request, token) => run(request, token, false), true);
+  controller.createRunProfile(t("Sandbox"), Run, (request, token) => run(request, token, false), true);
   if (showsCoverage()) {
-    const label = "Sandbox with Coverage";
+    const label = t("Sandbox with Coverage");
     detailIn(controller.createRunProfile(label, Coverage, (request, token) => run(request, token, true), true));
   }
 }

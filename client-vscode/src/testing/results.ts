@@ -1,5 +1,6 @@
 /** How tests ended, told to the Testing view: as a proposal was checked, and as they ran again. */
 
+import { t } from "@vscode/l10n";
 import { Location, Position, Range, TestMessage, Uri } from "vscode";
 import type { TestItem, TestRun } from "vscode";
 
@@ -61,7 +62,7 @@ function messageOf(item: TestItem, end: End): TestMessage {
 export function tellSurvivors(run: TestRun, root: TestItem, proposal: ProposalTests): void {
   for (const { path, uri, line, text } of proposal.survivors) {
     const place = new Location(Uri.parse(uri), new Range(new Position(line, 0), new Position(line, 0)));
-    const said = `No test of ${proposal.proposalId} notices when here ${text}.`;
+    const said = t("No test of {0} notices when here {1}.", proposal.proposalId, text);
     run.appendOutput(asOutput(`${path}:${line + 1}: ${said}`), place, root);
   }
 }

@@ -1,5 +1,6 @@
 /** Tests of proposals run again in the sandbox, from the Testing view. The workspace is never written to. */
 
+import { t } from "@vscode/l10n";
 import { TestMessage } from "vscode";
 import type { CancellationToken, TestController, TestItem, TestRun, TestRunRequest } from "vscode";
 
@@ -110,12 +111,12 @@ async function runOne(
 }
 
 function tellEnd(run: TestRun, items: Items, ended: TestsRunResult, leaves: readonly TestItem[]): void {
-  const where = ended.where === "" ? "" : ` (${ended.where})`;
-  run.appendOutput(asOutput(`${ended.proposalId} in Rolecall's sandbox${where}: nothing is written to the workspace.`));
+  const where = ended.where === "" ? ended.proposalId : `${ended.proposalId} (${ended.where})`;
+  run.appendOutput(asOutput(t("{0} in Rolecall's sandbox: nothing is written to the workspace.", where)));
   run.appendOutput(asOutput(ended.output));
   run.appendOutput(asOutput(ended.reason));
   const told = tell(run, items, ended.proposalId, ended.tests);
-  const why = new TestMessage(ended.reason || "It did not run.");
+  const why = new TestMessage(ended.reason || t("It did not run."));
   for (const leaf of leaves) {
     const isTold = told.has(leaf) || leavesOf(leaf).some((one) => told.has(one));
     if (!isTold && ended.ran) {
@@ -133,7 +134,7 @@ function tellCoverage(controller: TestController, request: TestRunRequest, run: 
   coverage.forEach((file) => run.appendOutput(asOutput(aboutCoverage(file))));
   run.appendOutput(asOutput(ended.coverageReason));
   if (coverage.some(({ before }) => before !== null)) {
-    const without = controller.createTestRun(request, `without ${proposalId}`, false);
+    const without = controller.createTestRun(request, t("without {0}", proposalId), false);
     addCoverage(without, proposalId, coverage, "before");
     without.end();
   }

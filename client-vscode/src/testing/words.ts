@@ -1,5 +1,7 @@
 /** What the Testing view says of a proposal's tests, and what a run is asked for. Nothing here knows VS Code. */
 
+import { t } from "@vscode/l10n";
+
 import type { CoveredFile, CoveredLines, Outcome, ProposalTests, ProposedTest, TestCase } from "../protocol.ts";
 
 /** How VS Code knows an end of a test. */
@@ -66,8 +68,8 @@ export function isShown(proposal: ProposalTests): boolean {
 
 /** `p7: Tests for price.py`; a description beside it would be read out in place of it. */
 export function titleOf(proposal: ProposalTests): string {
-  const state = proposal.misfit !== "" ? " (changed since)" : proposal.isOpen ? "" : " (accepted)";
-  return `${proposal.proposalId}: ${proposal.title}${state}`;
+  const state = proposal.misfit !== "" ? t("changed since") : proposal.isOpen ? "" : t("accepted");
+  return `${proposal.proposalId}: ${proposal.title}${state === "" ? "" : ` (${state})`}`;
 }
 
 /** By what the results of a proposal are known: others are told anew. */
@@ -84,12 +86,12 @@ export function asOutput(text: string): string {
 export function aboutCoverage(file: CoveredFile): string {
   const after = percent(file.after);
   if (file.before === null) {
-    return `Coverage of ${file.path}: ${after}.`;
+    return t("Coverage of {0}: {1}.", file.path, after);
   }
   const known = new Set(file.before.reached);
   const gained = ranges(file.after.reached.filter((line) => !known.has(line)));
-  const more = gained === "" ? "no line more than before" : `reached now: line ${gained}`;
-  return `Coverage of ${file.path}: ${percent(file.before)} -> ${after}; ${file.isOpen ? "its text is another now" : more}.`;
+  const more = gained === "" ? t("no line more than before") : t("reached now: line {0}", gained);
+  return t("Coverage of {0}: {1} -> {2}; {3}.", file.path, percent(file.before), after, file.isOpen ? t("its text is another now") : more);
 }
 
 function percent(lines: CoveredLines): string {

@@ -55,8 +55,10 @@ def test_the_palette_offers_the_commands_of_the_server_and_those_of_the_client()
 def test_who_types_the_name_of_a_decision_on_one_hunk_is_offered_none_on_many(verb: str) -> None:
     contributes = manifest()["contributes"]
     assert isinstance(contributes, dict)
+    texts = json.loads((CLIENT / "package.nls.json").read_text(encoding="utf-8"))
     titles = {
-        entry["command"]: f"{entry['category']}: {entry['title']}".casefold() for entry in contributes["commands"]
+        entry["command"]: f"{entry['category']}: {texts[entry['title'].strip('%')]}".casefold()
+        for entry in contributes["commands"]
     }
     typed = titles[f"rolecall.hunk.{verb}"]
     many = [titles[f"rolecall.{what}.{verb}"] for what in ("file", "proposal", "all")]
