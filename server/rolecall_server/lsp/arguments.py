@@ -145,6 +145,27 @@ def find_hunks(session: Session, arguments: Mapping[str, Any]) -> tuple[Folder, 
             raise UserMustAct("'hunkIds' must be a list of ids of hunks.", "See docs/protocol.md.")
 
 
+Chosen = tuple[Folder, Reviewed, frozenset[str]]
+"""A proposal of a folder, and hunks of it to decide on."""
+
+
+def find_hunks_of_several(session: Session, arguments: Mapping[str, Any]) -> list[Chosen] | None:
+    """Return the hunks that `hunks` names, a list of ids for the id of each proposal; ``None`` where it is missing.
+
+    Raises:
+        NotFound: one of them does not exist or was decided before.
+        UserMustAct: `hunks` has another shape.
+    """
+    named = arguments.get("hunks")
+    if named is None:
+        return None
+    if not isinstance(named, Mapping) or not named or "" in named:
+        raise UserMustAct("'hunks' must have a list of hunks for the id of each proposal.", "See docs/protocol.md.")
+    of_each = cast("Mapping[str, object]", named)
+    found = [find_hunks(session, {"proposalId": one, "hunkIds": hunk_ids or ()}) for one, hunk_ids in of_each.items()]
+    return [(folder, reviewed, frozenset(hunk_ids)) for folder, reviewed, hunk_ids in found]
+
+
 Decided = tuple[Folder, Reviewed, tuple[str, ...]]
 """A proposal of a folder, and hunks of it that are decided."""
 

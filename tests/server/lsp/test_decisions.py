@@ -238,6 +238,38 @@ def test_what_was_accepted_with_one_command_is_taken_back_with_one_across_propos
     ]
 
 
+def test_hunks_of_two_proposals_that_are_accepted_together_are_asked_about_once_and_taken_back_together(
+    desk: Desk,
+) -> None:
+    first = desk.begin(TWO, opened=("a.py",))
+    second = propose(desk.store, desk.root, {"c.py": (None, "c = 1\n"), "d.py": (None, "d = 1\n")})
+    desk.show(second)
+    desk.server.session.client = replace(desk.server.session.client, review=True)
+    desk.editor.choice = "Accept 2 hunks"
+    desk.server.command("rolecall.all.accept", hunks={first.id: ["h1"], second.id: ["h2"]})
+    assert desk.editor.told == ["accept 2 hunks of 2 proposals, in 2 files?"]
+    assert (desk.accepted(first), desk.accepted(second)) == ({"a.py"}, {"d.py"})
+    desk.server.command("rolecall.decision.undo")
+    assert (desk.accepted(first), desk.accepted(second)) == (set(), set())
+
+
+def test_hunks_of_two_proposals_that_are_rejected_together_leave_the_others(desk: Desk) -> None:
+    first = desk.begin(TWO, opened=("a.py",))
+    second = propose(desk.store, desk.root, {"c.py": (None, "c = 1\n"), "d.py": (None, "d = 1\n")})
+    desk.show(second)
+    desk.server.command("rolecall.all.reject", hunks={first.id: ["h2"], second.id: ["h1"]})
+    assert [load_proposal(desk.store, one.id).undecided for one in (first, second)] == [{"h1"}, {"h2"}]
+
+
+@pytest.mark.parametrize("hunks", [{}, [], {"": ["h1"]}, {"PROPOSAL": []}, {"PROPOSAL": "h1"}, {"PROPOSAL": ["h9"]}])
+def test_hunks_that_are_named_wrongly_are_no_choice_of_everything(desk: Desk, hunks: object) -> None:
+    proposal = desk.begin(TWO, opened=("a.py",))
+    named = {proposal.id if key else "": value for key, value in hunks.items()} if isinstance(hunks, dict) else hunks
+    reply = desk.server.command("rolecall.all.reject", hunks=named)
+    assert "error" in reply
+    assert load_proposal(desk.store, proposal.id).undecided == {"h1", "h2"}
+
+
 def test_the_decision_before_stands_when_everything_that_was_decided_last_is_taken_back(desk: Desk) -> None:
     first = desk.begin(TWO, opened=("a.py", "b.py"))
     second = propose(desk.store, desk.root, {"c.py": (None, "c = 1\n")})

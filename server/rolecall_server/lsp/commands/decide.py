@@ -11,7 +11,15 @@ from pathlib import Path
 from typing import Any
 
 from rolecall_server.errors import FileRefused, NotFound, UserMustAct
-from rolecall_server.lsp.arguments import find_decided, find_hunk, find_hunks, find_proposal, read_text_argument
+from rolecall_server.lsp.arguments import (
+    Chosen,
+    find_decided,
+    find_hunk,
+    find_hunks,
+    find_hunks_of_several,
+    find_proposal,
+    read_text_argument,
+)
 from rolecall_server.lsp.asking import confirm
 from rolecall_server.lsp.decisions.deciding import accept_hunks, reject_hunks, replace_hunk_text, undo_decisions
 from rolecall_server.lsp.server import RolecallServer
@@ -20,9 +28,6 @@ from rolecall_server.lsp.writing import ask_in_box, ask_in_document, suffix_of
 from rolecall_server.review.proposals.proposal import HunkKind
 from rolecall_server.review.proposals.proposal_store import Reviewed
 from rolecall_server.review.proposals.rendering import describe_hunk, hunk_diff
-
-Chosen = tuple[Folder, Reviewed, frozenset[str]]
-"""A proposal of a folder, and hunks of it to decide on."""
 
 
 def accept_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -87,15 +92,19 @@ def reject_proposal(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[st
 
 
 def accept_all(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Accept every hunk of every proposal that can still be placed, one proposal after the other."""
-    waiting = [(folder, reviewed, reviewed.taken_together) for folder, reviewed in _waiting(ls)]
+    """Accept every hunk of every proposal that can still be placed, or those named, one proposal after the other."""
+    waiting = find_hunks_of_several(ls.session, arguments)
+    if waiting is None:
+        waiting = [(folder, reviewed, reviewed.taken_together) for folder, reviewed in _waiting(ls)]
     _accept(ls, waiting)
     return {"proposalIds": [reviewed.proposal.id for _, reviewed, hunk_ids in waiting if hunk_ids]}
 
 
 def reject_all(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
-    """Reject everything undecided of every proposal."""
-    waiting = [(folder, reviewed, reviewed.undecided) for folder, reviewed in _waiting(ls)]
+    """Reject everything undecided of every proposal, or the hunks named."""
+    waiting = find_hunks_of_several(ls.session, arguments)
+    if waiting is None:
+        waiting = [(folder, reviewed, reviewed.undecided) for folder, reviewed in _waiting(ls)]
     _reject(ls, waiting, arguments)
     return {"proposalIds": [reviewed.proposal.id for _, reviewed, hunk_ids in waiting if hunk_ids]}
 
