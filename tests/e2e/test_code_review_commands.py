@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from support.chat_server import ChatServer
 from support.patience import PATIENCE_S
 from support.workspaces import environment, write_workspace
 
@@ -23,8 +24,8 @@ def root(tmp_path: Path) -> Path:
     return write_workspace(tmp_path / "work", {"rows.py": ROWS, "shop.py": SHOP, "empty/notes.txt": "nothing\n"})
 
 
-def rolecall(root: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    home = environment(root.parent / "home")
+def rolecall(root: Path, *arguments: str | Path, base_url: str = "") -> subprocess.CompletedProcess[str]:
+    home = environment(root.parent / "home", base_url)
     command = [*ROLECALL, *map(str, arguments)]
     ended = subprocess.run(command, cwd=root, env=home, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert "Traceback" not in ended.stderr, ended.stderr
@@ -38,7 +39,7 @@ def commit(root: Path) -> None:
 
 
 def test_a_possible_fault_is_told_with_its_place_its_way_and_what_would_make_it_safe(root: Path) -> None:
-    ended = rolecall(root, "review-code", "rows.py")
+    ended = rolecall(root, "review-code", "rows.py", "--no-model")
     assert ended.returncode == FOUND
     assert ended.stdout.splitlines() == [
         "rows.py:6:12: unclosed_resource: `open(path)` is opened for one call, and nothing closes it.",
@@ -52,7 +53,7 @@ def test_a_possible_fault_is_told_with_its_place_its_way_and_what_would_make_it_
 def test_where_nothing_is_found_the_exit_code_is_0(root: Path) -> None:
     ended = rolecall(root, "review-code", "shop.py", "--json")
     assert ended.returncode == 0
-    assert json.loads(ended.stdout) == {"candidates": [], "files": ["shop.py"], "judgedBy": None}
+    assert json.loads(ended.stdout) == {"candidates": [], "files": ["shop.py"], "judgedBy": None, "run": None}
 
 
 def test_a_folder_is_reviewed_with_all_python_in_it(root: Path) -> None:
@@ -104,3 +105,35 @@ def test_what_cannot_be_reviewed_is_refused_with_what_to_do(root: Path, argument
     ended = rolecall(root, "review-code", *arguments)
     assert ended.returncode in (1, 2)
     assert why in ended.stderr
+
+
+def judged(root: Path, verdict: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """A review of a file with one candidate, judged by a model that says *verdict* and stays with it."""
+    with ChatServer([f"c1: {verdict}\nbecause: the file stays open"] * 2) as chat:
+        return rolecall(root, "review-code", "rows.py", *arguments, base_url=chat.base_url)
+
+
+def test_a_model_says_which_candidates_are_real_and_the_run_is_in_the_log(root: Path) -> None:
+    ended = judged(root, "real")
+    assert ended.returncode == FOUND
+    assert ended.stdout.splitlines()[-1] == "    real: the file stays open"
+    assert "1 possible fault in 1 file: 1 real, 0 not real, 0 unsure; judged by scripted-model" in ended.stderr
+    assert "Review rows.py" in rolecall(root, "log").stdout
+
+
+def test_what_a_model_turns_down_is_not_told_but_for_programs(root: Path) -> None:
+    ended = judged(root, "not real", "--json")
+    assert ended.returncode == 0
+    (found,) = json.loads(ended.stdout)["candidates"]
+    assert found["verdict"] == {
+        "judgement": "not real",
+        "reason": "the file stays open",
+        "votes": ["not real", "not real"],
+    }
+    assert judged(root, "not real").stdout == ""
+
+
+def test_without_a_model_the_review_says_why_nobody_judged_it(root: Path) -> None:
+    ended = rolecall(root, "review-code", "rows.py")
+    assert ended.returncode == FOUND
+    assert "not judged by a model: some may be none. No language model is configured." in ended.stderr

@@ -25,5 +25,12 @@ def test_each_prompt_of_a_file_is_said_by_the_module_beside_it(module: Path) -> 
     assert all(prompts.values())
 
 
-def test_the_prompts_are_those_of_five_modules() -> None:
-    assert {path.stem for path in MODULES} == {"building", "feedback", "integration", "opening", "structured"}
+def test_the_prompts_are_those_of_six_modules() -> None:
+    assert {path.stem for path in MODULES} == {
+        "building",
+        "feedback",
+        "integration",
+        "judging",
+        "opening",
+        "structured",
+    }

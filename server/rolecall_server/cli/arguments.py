@@ -297,8 +297,12 @@ def _add_review_code(commands: _Commands) -> None:
     )
     review.add_argument("files", type=Path, nargs="*", metavar="FILE", help="Python files, or folders of them")
     review.add_argument("--diff", default="", metavar="REV", help="what changed since this commit, and who calls that")
+    review.add_argument(
+        "--no-model", action="store_true", help="tell what the rules find, without asking a model which of it is real"
+    )
     review.add_argument("--json", action="store_true", help="print everything as JSON")
     _add_root(review)
+    _add_settings(review)
 
 
 def _add_documents(commands: _Commands) -> None:

@@ -10,6 +10,7 @@ from functools import cached_property
 from rolecall_analysis import Snapshot
 from rolecall_analysis.retrieval import Corpus
 from rolecall_server.context import AtHand, ContextPack, PackSource
+from rolecall_server.craft.code_review.candidates import ReviewScope
 from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, ModelClient, ToolLimits, estimate_tokens
 from rolecall_server.model.replies.tools import DEFAULT_LIMITS
@@ -30,9 +31,10 @@ class RoleName(StrEnum):
 
     QA_ENGINEER = "qa_engineer"
     ENGINEER = "engineer"
+    REVIEWER = "reviewer"
 
 
-TITLES = {RoleName.QA_ENGINEER: "QA Engineer", RoleName.ENGINEER: "Engineer"}
+TITLES = {RoleName.QA_ENGINEER: "QA Engineer", RoleName.ENGINEER: "Engineer", RoleName.REVIEWER: "Reviewer"}
 """The roles as a person reads them."""
 
 
@@ -80,6 +82,8 @@ class RunRequest:
     """The hunk to make anew; ``None`` for work of its own."""
     makes_file: bool = False
     """The file does not exist yet: it is to be made."""
+    review: ReviewScope | None = None
+    """The code that is to be judged; ``None`` for all other work."""
     hand: AtHand = field(default_factory=AtHand)
     """The part of the file that the editor showed as the command came."""
 

@@ -1,21 +1,32 @@
-"""`rolecall review-code`: what looks wrong in files, or in what changed since a commit."""
+"""`rolecall review-code`: what looks wrong in files, or in what changed since a commit; a model says what of it is."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import os
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from rolecall_analysis import Snapshot, is_python
-from rolecall_analysis.modules import SOURCE_SUFFIXES
-from rolecall_analysis.retrieval.history.committed import commit_of, texts_before
+from rolecall_analysis.retrieval.history.committed import commit_of
 from rolecall_server.cli.boundary import exit_code_of
-from rolecall_server.cli.repository import find_workspace, read_repository
+from rolecall_server.cli.deciding.under_way import UnderWay
+from rolecall_server.cli.interrupts import run_until_interrupted
+from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository
 from rolecall_server.cli.screen import Screen, print_json, say, say_prose, waiting
-from rolecall_server.craft.code_review.candidates import ReviewCandidate, candidates_in, candidates_of_change
-from rolecall_server.errors import FileRefused, NotFound, RequestRefused
+from rolecall_server.craft.code_review.candidates import ReviewCandidate, ReviewScope, candidates_in_scope
+from rolecall_server.craft.code_review.judging import Judgement, Verdict
+from rolecall_server.errors import FileRefused, NoModelConfigured, NotFound, RequestRefused
+from rolecall_server.settings import Settings, read_settings
+from rolecall_server.team.code_review.verdicts import JudgedCode, judged_in, review_request
+from rolecall_server.team.engine.scheduler import carry_out_run
+from rolecall_server.team.plan.planning import begin_run
+from rolecall_server.team.request import Repository
+from rolecall_server.team.room import Developer
+from rolecall_server.team.run import find_model_for
 from rolecall_server.workspace import Workspace, relative_path, resolve
 
 FOUND = 4
@@ -27,6 +38,23 @@ class _Reviewed:
     candidates: tuple[ReviewCandidate, ...]
     paths: tuple[str, ...]
     """The files that were looked at."""
+    run_id: str = ""
+    judged: JudgedCode | None = None
+    """None where no model was asked."""
+    why_not_judged: str = ""
+
+    def verdict(self, candidate: ReviewCandidate) -> Verdict | None:
+        return self.judged.verdicts.get(candidate.id) if self.judged is not None else None
+
+    @property
+    def told(self) -> tuple[ReviewCandidate, ...]:
+        """Return the candidates that no model has turned down."""
+        verdicts = {one.id: self.verdict(one) for one in self.candidates}
+        return tuple(
+            one
+            for one in self.candidates
+            if (verdict := verdicts[one.id]) is None or verdict.judgement is not Judgement.NOT_REAL
+        )
 
 
 def run_review_code(arguments: argparse.Namespace) -> int:
@@ -42,44 +70,39 @@ def _review(arguments: argparse.Namespace) -> int:
     messages = Screen(stderr=True)
     with waiting(messages, "reading the repository") as status:
         snapshot = read_repository(workspace.root, status)
+        scope = _scope(arguments, workspace, snapshot)
         status.tell("looking for faults")
-        reviewed = _look(arguments, workspace, snapshot)
+        reviewed = _Reviewed(*candidates_in_scope(workspace.root, snapshot, scope))
+    if reviewed.candidates and not arguments.no_model:
+        settings, _ = read_settings(arguments.settings, os.environ)
+        reviewed = run_until_interrupted(
+            _judged(reviewed, scope, workspace=workspace, snapshot=snapshot, settings=settings, messages=messages)
+        )
     if arguments.json:
         print_json(_as_json(reviewed))
     else:
         _print(reviewed)
-    return FOUND if reviewed.candidates else 0
+    return FOUND if reviewed.told else 0
 
 
-def _look(arguments: argparse.Namespace, workspace: Workspace, snapshot: Snapshot) -> _Reviewed:
-    if arguments.diff:
-        candidates, paths = candidates_of_change(snapshot, _changed_since(workspace, snapshot, arguments.diff))
-        return _Reviewed(candidates, paths)
-    paths = tuple(sorted({path for given in arguments.files for path in _files_in(workspace, snapshot, given)}))
-    return _Reviewed(candidates_in(snapshot, paths), paths)
-
-
-def _changed_since(workspace: Workspace, snapshot: Snapshot, revision: str) -> Mapping[str, str | None]:
-    """Return the Python files that are not as they were in a commit, each with its text then.
+def _scope(arguments: argparse.Namespace, workspace: Workspace, snapshot: Snapshot) -> ReviewScope:
+    """Return what is to be reviewed.
 
     Raises:
         NotFound: there is no such commit.
+        FileRefused: a file is not in the repository, or is no Python.
     """
-    commit = commit_of(workspace.root, revision)
+    if not arguments.diff:
+        paths = {path for given in arguments.files for path in _files_in(workspace, snapshot, given)}
+        return ReviewScope(tuple(sorted(paths)))
+    commit = commit_of(workspace.root, arguments.diff)
     if not commit:
-        raise NotFound(
-            f"git knows no commit {revision} in {workspace.root}.", "Name a commit, a branch or a tag, such as HEAD~1."
-        )
-    now = {path: snapshot.text(path) or "" for path in snapshot.files if is_python(path)}
-    return texts_before(workspace.root, commit, now, SOURCE_SUFFIXES)
+        what = f"git knows no commit {arguments.diff} in {workspace.root}."
+        raise NotFound(what, "Name a commit, a branch or a tag, such as HEAD~1.")
+    return ReviewScope(since=commit)
 
 
 def _files_in(workspace: Workspace, snapshot: Snapshot, given: Path) -> Sequence[str]:
-    """Return the Python files that *given* names.
-
-    Raises:
-        FileRefused: it is not in the repository, or is no Python.
-    """
     path = relative_path(workspace, resolve(given))
     below = "" if path == "." else f"{path}/"
     found = [path] if path in snapshot.files else [one for one in snapshot.files if one.startswith(below)]
@@ -89,30 +112,76 @@ def _files_in(workspace: Workspace, snapshot: Snapshot, given: Path) -> Sequence
     return python
 
 
+async def _judged(
+    reviewed: _Reviewed,
+    scope: ReviewScope,
+    *,
+    workspace: Workspace,
+    snapshot: Snapshot,
+    settings: Settings,
+    messages: Screen,
+) -> _Reviewed:
+    """Return *reviewed* with the verdicts of a run; without a model as it is, with the reason."""
+    store, request = open_user_store(), review_request(scope)
+    try:
+        model = await find_model_for(request, settings, os.environ, store=store)
+    except NoModelConfigured as missing:
+        return _Reviewed(reviewed.candidates, reviewed.paths, why_not_judged=missing.what)
+    assert not isinstance(model, NoModelConfigured)
+    try:
+        run_id = begin_run(store, workspace.root, request)
+        with UnderWay(messages, store, run_id, settings.team.question_seconds) as shown:
+            repository = Repository(workspace, snapshot, store, settings, os.environ)
+            ended = await carry_out_run(run_id, repository, model, Developer(shown.report))
+    finally:
+        await model.client.aclose()
+    if ended.error is not None:
+        raise ended.error
+    return _Reviewed(reviewed.candidates, reviewed.paths, run_id, judged_in(store, run_id))
+
+
 def _print(reviewed: _Reviewed) -> None:
     screen = Screen()
-    for candidate in reviewed.candidates:
-        fault = candidate.fault
+    for candidate in reviewed.told:
+        fault, verdict = candidate.fault, reviewed.verdict(candidate)
         place = f"{fault.path}:{fault.span.start.line + 1}:{fault.span.start.column + 1}"
         say(screen, f"{place}: {candidate.rule.name}: {fault.message}", "bold")
         for step in fault.way:
-            where = f"{step.span.start.line + 1}" if step.path == fault.path else f"{step.path}:{step.span.start.line}"
-            say(screen, f"    {where:>5}  {step.text}")
-        say(screen, f"    safe if: {candidate.rule.post_condition}")
+            say(screen, f"    {step.span.start.line + 1:>5}  {step.text}")
+        if verdict is None:
+            say(screen, f"    safe if: {candidate.rule.post_condition}")
+        else:
+            say(screen, f"    {verdict.judgement}: {verdict.reason}")
+    say_prose(Screen(stderr=True), _summary(reviewed))
+
+
+def _summary(reviewed: _Reviewed) -> str:
     n_found, n_files = len(reviewed.candidates), len(reviewed.paths)
-    say_prose(
-        Screen(stderr=True),
-        f"{n_found} possible fault{'s' if n_found != 1 else ''} in {n_files} file{'s' if n_files != 1 else ''}, "
-        "not judged by a model: some may be none.",
-    )
+    found = f"{n_found} possible fault{'s' * (n_found != 1)} in {n_files} file{'s' * (n_files != 1)}"
+    if reviewed.judged is None:
+        why = f" {reviewed.why_not_judged}" if reviewed.why_not_judged else ""
+        return f"{found}, not judged by a model: some may be none.{why}" if n_found else f"{found}."
+    counted = Counter(verdict.judgement for verdict in reviewed.judged.verdicts.values())
+    counts = ", ".join(f"{counted[judgement]} {judgement}" for judgement in Judgement)
+    kept = f", {len(reviewed.judged.kept_back)} in files that no model may see" if reviewed.judged.kept_back else ""
+    return f"{found}: {counts}{kept}; judged by {reviewed.judged.model} ({reviewed.run_id})."
 
 
 def _as_json(reviewed: _Reviewed) -> dict[str, Any]:
     return {
-        "candidates": [_candidate_json(candidate) for candidate in reviewed.candidates],
+        "candidates": [
+            {**_candidate_json(one), "verdict": _verdict_json(reviewed.verdict(one))} for one in reviewed.candidates
+        ],
         "files": list(reviewed.paths),
-        "judgedBy": None,
+        "judgedBy": reviewed.judged.model if reviewed.judged is not None else None,
+        "run": reviewed.run_id or None,
     }
+
+
+def _verdict_json(verdict: Verdict | None) -> dict[str, Any] | None:
+    if verdict is None:
+        return None
+    return {"judgement": verdict.judgement, "reason": verdict.reason, "votes": list(verdict.votes)}
 
 
 def _candidate_json(candidate: ReviewCandidate) -> dict[str, Any]:

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
+from pathlib import Path
 
 from rolecall_analysis import Definition, Snapshot, callers, definitions_in, is_python
 from rolecall_analysis.faults import PossibleFault, find_faults
+from rolecall_analysis.modules import SOURCE_SUFFIXES
+from rolecall_analysis.retrieval.history.committed import texts_before
 from rolecall_server.craft.code_review.rules import ReviewRule, review_rules
 from rolecall_server.workspace import split_lines
 
@@ -23,21 +26,46 @@ class ReviewCandidate:
     fault: PossibleFault
 
 
+@dataclass(frozen=True)
+class ReviewScope:
+    """The part of a repository that is reviewed."""
+
+    paths: tuple[str, ...] = ()
+    """Python files."""
+    since: str = ""
+    """The id of a commit: what changed since then instead, and who calls that."""
+
+
+def candidates_in_scope(
+    root: Path, snapshot: Snapshot, scope: ReviewScope
+) -> tuple[tuple[ReviewCandidate, ...], tuple[str, ...]]:
+    """Return what the rules find in *scope* of the repository at *root*, and the files that were looked at."""
+    if not scope.since:
+        return candidates_in(snapshot, scope.paths), scope.paths
+    return candidates_of_change(snapshot, changed_since(root, snapshot, scope.since))
+
+
+def changed_since(root: Path, snapshot: Snapshot, commit: str) -> Mapping[str, str | None]:
+    """Return the Python files that are not as they were in *commit*, each with its text then."""
+    now = {path: snapshot.text(path) or "" for path in snapshot.files if is_python(path)}
+    return texts_before(root, commit, now, SOURCE_SUFFIXES)
+
+
 def candidates_in(snapshot: Snapshot, paths: Iterable[str]) -> tuple[ReviewCandidate, ...]:
     """Return what the rules find in the Python files *paths*, in the order of files and places."""
     return _numbered(find_faults(snapshot, paths))
 
 
 def candidates_of_change(
-    snapshot: Snapshot, texts_before: Mapping[str, str | None]
+    snapshot: Snapshot, texts_then: Mapping[str, str | None]
 ) -> tuple[tuple[ReviewCandidate, ...], tuple[str, ...]]:
     """Return what the rules find that a change may have brought, and the files that were looked at.
 
-    *texts_before* has the texts that files of *snapshot* had before. Looked at are these files, and those with calls
+    *texts_then* has the texts that files of *snapshot* had before. Looked at are these files, and those with calls
     of a function that changed; told is what was not found before, and what has a line of the change on its way.
     """
-    before = snapshot.with_changes(texts_before)
-    lines = {path: _changed_lines(text, snapshot.text(path)) for path, text in texts_before.items() if is_python(path)}
+    before = snapshot.with_changes(texts_then)
+    lines = {path: _changed_lines(text, snapshot.text(path)) for path, text in texts_then.items() if is_python(path)}
     changed = [one for path, numbers in lines.items() for one in _functions_at(snapshot, path, numbers)]
     changed += [one for path in lines for one in _functions_gone(before, snapshot, path)]
     paths = {path for path in lines if path in snapshot.files}

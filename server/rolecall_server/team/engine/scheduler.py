@@ -30,6 +30,7 @@ from rolecall_server.model import Chosen
 from rolecall_server.sandbox import NotRun
 from rolecall_server.store import Store
 from rolecall_server.store.messages import NewMessage, StepRow, finish_step, note_step
+from rolecall_server.team.code_review.verdicts import judge_code
 from rolecall_server.team.documents import Kind
 from rolecall_server.team.documents.understanding import understand
 from rolecall_server.team.messages.board import TEAM, Pool, as_draft, body_of, content_of, load_pool, publish
@@ -61,6 +62,7 @@ _DO: Mapping[Verb, Callable[[Step, Room, Pool], Coroutine[Any, Any, tuple[NewMes
     Verb.PROPOSE: propose,
     Verb.ALONE: work_alone,
     Verb.REVISE: work_alone,
+    Verb.JUDGE: judge_code,
 }
 
 _SAME_WORDS_HELP = (ProviderUnavailable, BudgetSpent, KeyRefused, UnknownModel, StoreUnavailable, HunkStale, RunPaused)

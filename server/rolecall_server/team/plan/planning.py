@@ -282,7 +282,7 @@ def begin_run(store: Store, root: Path, request: RunRequest, plan: Plan | None =
 
     Without a *plan*, the role that *request* names does all of it.
     """
-    does = Verb.ALONE if request.revises is None else Verb.REVISE
+    does = Verb.REVISE if request.revises is not None else Verb.JUDGE if request.review is not None else Verb.ALONE
     planned = {"roles": [request.role], "does": does, "why": f"You asked the {TITLES[request.role]} alone."}
     if plan is not None:
         planned = {"roles": plan.roles, "way": plan.way, "why": plan.why, **asdict(plan.estimate)}

@@ -57,6 +57,7 @@ SCOPES: Mapping[str, Scope] = {
     Kind.REVIEW: Scope.ROLE,
     "answered": Scope.SPRINT,
     "proposal": Scope.SPRINT,
+    "verdicts": Scope.RUN,
     Kind.SPRINT_REVIEW: Scope.SPRINT,
 }
 """The kinds of documents that the team passes on, and how many of each there are."""
@@ -84,6 +85,8 @@ class Verb(StrEnum):
     """One role does all that a run is for, from the brief to the proposal; no role declares it."""
     REVISE = "revise"
     """The same, for one hunk that is made anew."""
+    JUDGE = "judge"
+    """The candidates of a code review are judged; all of a run, as the two before it."""
 
 
 class RunWay(StrEnum):
@@ -127,7 +130,7 @@ class Duty(BaseModel):
     @property
     def is_whole_run(self) -> bool:
         """Return whether a run has no other duty."""
-        return self.does in (Verb.ALONE, Verb.REVISE)
+        return self.does in (Verb.ALONE, Verb.REVISE, Verb.JUDGE)
 
     @property
     def reads(self) -> tuple[str, ...]:
@@ -216,7 +219,8 @@ def our_roles() -> dict[str, Role]:
 
 def role_alone(name: str, does: Verb) -> Role:
     """Return one of our roles with a single duty, all of a run, for which its model may look up whatever there is."""
-    duty = Duty(does=does, watches=("brief",), publishes=("proposal",))
+    published = "verdicts" if does is Verb.JUDGE else "proposal"
+    duty = Duty(does=does, watches=("brief",), publishes=(published,))
     return our_roles()[name].model_copy(update={"tools": TOOL_NAMES, "duty": (duty,)})
 
 

@@ -1,0 +1,1 @@
+"""The Reviewer alone, on what the rules find in code."""

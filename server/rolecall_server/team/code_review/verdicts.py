@@ -1,0 +1,88 @@
+"""A run of the Reviewer alone: what the rules find in code is put before a model, and its verdicts are stored."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from pydantic import TypeAdapter
+
+from rolecall_server.craft.code_review.candidates import ReviewCandidate, ReviewScope, candidates_in_scope
+from rolecall_server.craft.code_review.judging import Verdict, batches, judge
+from rolecall_server.errors import NotFound
+from rolecall_server.store import Store
+from rolecall_server.store.messages import NewMessage
+from rolecall_server.team.messages.board import Pool, as_draft, body_of, load_pool
+from rolecall_server.team.model_stack import conversation
+from rolecall_server.team.plan.planning import request_in
+from rolecall_server.team.plan.steps import Step
+from rolecall_server.team.request import Desk, RoleName, RunRequest
+from rolecall_server.team.room import Room
+from rolecall_server.workspace import read_for_model
+
+_SHARE = 0.5
+"""Of the tokens that a model may be shown, this much is code; the rest is for what it looks up and says."""
+
+
+@dataclass(frozen=True)
+class JudgedCode:
+    """The verdicts of a run, by the id of their candidate."""
+
+    model: str
+    verdicts: dict[str, Verdict]
+    kept_back: tuple[str, ...] = ()
+    """The candidates in files that no model may see: nobody judged them."""
+
+
+_JUDGED_JSON = TypeAdapter(JudgedCode)
+
+
+def review_request(scope: ReviewScope) -> RunRequest:
+    """Return the request to judge what the rules find in *scope*."""
+    what = f"what changed since {scope.since[:12]}" if scope.since else ", ".join(scope.paths)
+    path = scope.paths[0] if len(scope.paths) == 1 else ""
+    return RunRequest(RoleName.REVIEWER, path, brief=f"Review {what}", review=scope)
+
+
+async def judge_code(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ...]:
+    """Judge what the rules find in the code that the run is about, and return the message with the verdicts.
+
+    Raises:
+        RolecallError: the model failed, or the budget is spent. What was answered is not asked again.
+    """
+    brief = step.message("brief")
+    assert brief is not None
+    scope = request_in(brief).review
+    assert scope is not None
+    desk, repository = room.desk(step, pool), room.repository
+    assert desk.client is not None
+    root = repository.workspace.root
+    candidates, _ = await asyncio.to_thread(candidates_in_scope, root, repository.snapshot, scope)
+    verdicts = await _judged(desk, candidates)
+    kept_back = tuple(one.id for one in candidates if one.id not in verdicts)
+    judged = JudgedCode(desk.client.label, verdicts, kept_back)
+    return (as_draft("verdicts", _JUDGED_JSON.dump_python(judged, mode="json"), step.subject),)
+
+
+async def _judged(desk: Desk, candidates: tuple[ReviewCandidate, ...]) -> dict[str, Verdict]:
+    paths = dict.fromkeys(one.fault.path for one in candidates)
+    shown = {path: text for path in paths if (text := read_for_model(desk.workspace, path)) is not None}
+    most_tokens = int(_SHARE * desk.settings.model.context_tokens)
+    verdicts: dict[str, Verdict] = {}
+    parts = batches(desk.snapshot, shown, candidates, most_tokens)
+    for number, batch in enumerate(parts):
+        desk.report(f"judging {batch.path} ({number + 1} of {len(parts)})", number / len(parts))
+        verdicts |= await judge(batch, lambda: conversation(desk))
+    return verdicts
+
+
+def judged_in(store: Store, run_id: str) -> JudgedCode:
+    """Return what a run judged.
+
+    Raises:
+        NotFound: it came to no verdict.
+    """
+    message = load_pool(store, run_id).latest("verdicts")
+    if message is None:
+        raise NotFound(f"{run_id} has no verdicts.", f"`rolecall resume {run_id}` goes on with it.")
+    return _JUDGED_JSON.validate_python(body_of(message))
