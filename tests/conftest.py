@@ -67,6 +67,7 @@ AT_LENGTH = (
     "tests/server/team/documents/test_mermaid.py",
     "tests/server/team/test_checkup.py",
     "tests/server/team/test_exfiltration.py",
+    "tests/server/team/test_mending.py",
     "tests/server/team/test_operation.py",
     "tests/server/team/test_proving.py",
     "tests/server/team/test_shared_bench.py",

@@ -20,6 +20,7 @@
     │   ├── PatchRefused          an edit from elsewhere that cannot be read, or does not fit the files
     │   ├── EditRefused           the editor did not make an edit it was asked to make
     │   ├── CodeNotRun            what was asked for needs the repository's code to run, and it cannot
+    │   ├── NotReproduced         a failure that was to be mended does not happen here
     │   ├── NothingToTest         no call of the code was found that a test could hold it to
     │   ├── SelectionBreaks       some hunks of a proposal would break without others that are left out
     │   ├── HunkStale             the text a hunk was made for has changed under it
@@ -150,6 +151,12 @@ class EditRefused(UserMustAct):
 
 class CodeNotRun(UserMustAct):
     """An error for a request that needs the repository's code to run, where it cannot run."""
+
+
+class NotReproduced(UserMustAct):
+    """A failure that was to be mended does not happen here."""
+
+    next_step = "If it fails elsewhere only, `rolecall fix` with --unreproduced and --traceback mends it by its log."
 
 
 class NothingToTest(UserMustAct):

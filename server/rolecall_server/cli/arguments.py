@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WAYS = ("engineer", "middle", "team")
 """Those of `team.roles.declarations.RunWay`, which takes longer to import than `--help` shall take."""
-_WRITING = ("tests", "implement", "run", "resume", "review")
+_WRITING = ("tests", "implement", "fix", "run", "resume", "review")
 _EXIT_CODES = """
 
 exit codes:
@@ -113,7 +113,20 @@ def _add_work(commands: _Commands) -> None:
     )
     implement.add_argument("brief", help="what to implement, in a sentence or a page")
     implement.add_argument("--in", dest="file", type=Path, metavar="FILE", help="the file to work on; it may be new")
-    for command in (tests, implement):
+    fix = _add(
+        commands,
+        "fix",
+        "have the Engineer mend what makes a test fail, or only say where that may be",
+        "fix tests/test_price.py::test_total",
+        "fix tests/test_price.py::test_total --locate",
+        "fix --traceback build.log --yes",
+    )
+    fix.add_argument("test", nargs="?", default="", metavar="FILE::TEST", help="a test as pytest names it, or its file")
+    fix.add_argument("--traceback", metavar="FILE", help="a traceback or the log of a red build; - for standard input")
+    fix.add_argument("--locate", action="store_true", help="only rank the functions it may be in, without a model")
+    fix.add_argument("--unreproduced", action="store_true", help="go on although nothing fails here")
+    fix.add_argument("--change-tests", action="store_true", help="the tests may be changed too: they may be wrong")
+    for command in (tests, implement, fix):
         _add_root(command)
         _add_acceptance(command)
 

@@ -42,6 +42,7 @@ from rolecall_server.context.items import (
 )
 from rolecall_server.context.named import named_passages
 from rolecall_server.context.orientation import ROOT, a_map, changelog, head, how_it_runs, is_changelog
+from rolecall_server.context.parts import in_parts
 from rolecall_server.errors import FileRefused, RequestRefused
 from rolecall_server.workspace import read_text_or_none
 
@@ -59,12 +60,24 @@ _SHARE_OF_EXERCISING = 0.08
 _SHARE_OF_MAP = 0.045
 _SHARE_OF_ALSO = 0.1
 """Of what the focus leaves, for each file that is shown beside what the focus is about."""
+_SHARE_OF_PART = 0.6
+"""Of what there is room for, for one file in parts."""
 _SHARE_AT_HAND = 0.15
 """Of what the focus leaves, for one piece of what the developer has at hand."""
 
 
 _OF_PYTHON = frozenset(name for kind in (str, bytes, list, dict, set, BytesIO, StringIO, Path) for name in dir(kind))
 """Names that say nothing about whose they are: another object's ``write`` is no caller of ours."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Definitions of a file that are to be shown with what is around them, and the reason."""
+
+    path: str
+    names: tuple[str, ...]
+    """Dotted, within the file; empty: all of it."""
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -93,6 +106,8 @@ class Focus:
     """Files whose beginning is shown in any case, each with the reason."""
     writes_code: bool = False
     """Who works changes the code: the tests that exercise it and the head of the changelog are shown."""
+    parts: tuple[Parts, ...] = ()
+    """Where there are any, these are shown and nothing around them."""
     named: tuple[str, ...] = ()
     """Files that the brief names; of long ones the passages that it is about are shown."""
 
@@ -128,7 +143,7 @@ def pack(view: PackSource, focus: Focus, budget_tokens: int) -> ContextPack:
     room = budget_tokens - sum(item.tokens for item in first)
     choice = _with_rules(view, focus, room)
     choice.items += first
-    for candidate in _surroundings(view, focus, room):
+    for candidate in _parts(view, focus, room) if focus.parts else _surroundings(view, focus, room):
         choice.take(candidate)
     return ContextPack(tuple(choice.items), tuple(choice.left_out), budget_tokens)
 
@@ -253,6 +268,17 @@ def _surroundings(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[
         known = {one.path for one in shown if isinstance(one, ContextItem)}
         yield from a_map(view, likely.likely, known, int(room_tokens * _SHARE_OF_MAP))
     yield from _in_hand(view, focus, room_tokens)
+
+
+def _parts(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem]:
+    """Yield the parts of *focus*: the file in parts, or where its own level is too long the definitions alone."""
+    for one in focus.parts:
+        item = in_parts(view, one.path, one.names, one.reason) if one.names else whole_file(view, one.path, one.reason)
+        if item.tokens <= room_tokens * _SHARE_OF_PART:
+            yield item
+            continue
+        found = (find_definition(view.snapshot, one.path, name) for name in one.names)
+        yield from (body(view, definition, one.reason) for definition in found if definition is not None)
 
 
 def _front_and_named(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from rolecall_server.errors import RolecallError
-from rolecall_server.model import ChatMessage
+from rolecall_server.model import ChatMessage, ModelClient
 from rolecall_server.review.proposals.evidence import GraphFinding
 from rolecall_server.sandbox import NotRun, TestResult, TestRun
 
@@ -79,6 +79,45 @@ class AttemptWork:
     """The files as the edits so far have them; kept up by the loop, for whoever looks things up meanwhile."""
     begin_repair: Callable[[Attempt, str], tuple[ChatMessage, ...]] | None = None
     """A conversation of its own about the failing tests, given what was said; ``None``: that with the role goes on."""
+    still_failing: Callable[[TestRun | NotRun], tuple[TestResult, ...]] = lambda run: ()
+    """The tests that the work is for and that do not pass in a run, which failed before it too."""
+    looks_up: bool = True
+    """The model may look things up from the first call on."""
+    ladder: Ladder | None = None
+    """The rungs of a repair; ``None``: each attempt builds on the one before it, whether that helped or not."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A conversation of its own for the next attempt, which shows more than the one before it."""
+
+    messages: tuple[ChatMessage, ...]
+    client: ModelClient | None = None
+    """Its model where it may do more than before, such as look things up."""
+
+
+@dataclass(frozen=True)
+class Try:
+    """One rung of a repair, as it ended."""
+
+    said: str
+    """The model's words beside its edits."""
+    attempt: Attempt | None = None
+    """The attempt that was tried; ``None`` where the reply held no edit, or the edits of an earlier attempt."""
+    is_again: bool = False
+    """The edits were those of an earlier attempt, and were not run again."""
+    helped: bool = False
+    """The edits are kept; those of all other attempts are taken back."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """A repair: an attempt is taken back unless it helps, none is made twice, and each next one is shown more."""
+
+    start: Attempt
+    """The state without a change, with the failures that are to be mended."""
+    climb: Callable[[Sequence[Try], Attempt], Awaitable[Rung]]
+    """Begins the next rung, given how the earlier ones ended and the best state, whose edits are kept."""
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,12 @@ A model that fails halfway loses nothing: what was tried before is still the res
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rolecall_analysis import facts_of, is_python
-from rolecall_server.craft.attempt import Attempt, AttemptOutcome, AttemptWork
+from rolecall_server.craft.attempt import Attempt, AttemptOutcome, AttemptWork, Try
 from rolecall_server.craft.edits.edit_blocks import (
     Edited,
     EditProblem,
@@ -32,6 +32,8 @@ MAX_REPAIRS = 3
 MAX_CORRECTIONS = 2
 """The number of times that a block that fits nowhere is asked for again before it is given up."""
 _READING = "Reading the reply"
+_MOST_OF_A_TRY = 200
+"""Characters of what a model said of an attempt, in the error that tells of all."""
 _STILL = "This is as it was before your last edits."
 
 EDIT_FORMAT = (Path(__file__).parent / "edits" / "edit_blocks.md").read_text(encoding="utf-8")
@@ -87,31 +89,97 @@ async def work_out(work: AttemptWork, client: ModelClient, report: Report) -> At
 
     Raises:
         NothingToChange: the model gave no edit, and said why.
-        NoUsableEdit: the model gave no edit that fits, even when asked again.
+        NoUsableEdit: the model gave no edit that fits, even when asked again; or a repair came to nothing.
         RolecallError: the model failed before there was anything to keep.
     """
     talk = _Talk(client, list(work.opening), report)
     report("asking the model", None)
     reply, edited = await _edits(work, talk, Edited({}, ()))
-    if not edited.files:
+    if not edited.files and work.ladder is None:
         raise await beside_the_loop(_READING, _no_edit, reply, talk)
-    best = attempt = await _attempt(work, edited, talk)
-    rationale, repairs, tried = await beside_the_loop(_READING, prose_of, reply), 0, [edited.files]
+    course = _Course(work, talk, work.ladder.start if work.ladder else None)
+    goes_on, repairs = await course.take(reply, edited), 0
     try:
-        while talk.interrupted is None and repairs < _repairs_due(best):
+        while goes_on and talk.interrupted is None and repairs < _repairs_due(course.best):
             repairs += 1
             report(f"repair {repairs} of {MAX_REPAIRS}: showing the model what failed", None)
-            await beside_the_loop("Telling what failed", _complain, work, talk, attempt)
-            _, edited = await _edits(work, talk, replace(edited, problems=()))
-            if edited.files in tried:
-                best = replace(best, failures=work.to_mend(best.failures, talk.said))
-                break
-            tried.append(edited.files)
-            attempt = await _attempt(work, edited, talk)
-            best = max(best, attempt, key=Attempt.rank)
+            reply, edited = await _edits(work, talk, await course.complain())
+            goes_on = await course.take(reply, edited)
     except RolecallError as error:
-        return AttemptOutcome(best, rationale, repairs - 1, tuple(talk.given_up), error, talk.said)
-    return AttemptOutcome(best, rationale, repairs, tuple(talk.given_up), talk.interrupted, talk.said)
+        talk.interrupted, repairs = error, repairs - 1
+    return course.outcome(repairs)
+
+
+class _Course:
+    """The attempts so far, and the best of them."""
+
+    def __init__(self, work: AttemptWork, talk: _Talk, start: Attempt | None) -> None:
+        self._work, self._talk = work, talk
+        self._best = start
+        self._last: Attempt | None = None
+        self._edited = self._kept = Edited({}, ())
+        self._rationale = ""
+        self._tried: list[Mapping[str, str | None]] = []
+        self._tries: list[Try] = []
+
+    @property
+    def best(self) -> Attempt:
+        """The best state so far; of a repair that of the repository itself, until an attempt helps."""
+        assert self._best is not None
+        return self._best
+
+    async def take(self, reply: str, edited: Edited) -> bool:
+        """Try the files of *edited*, unless that was done; return whether another attempt has a point."""
+        said = await beside_the_loop(_READING, prose_of, reply)
+        if not edited.files or edited.files in self._tried:
+            self._last = None
+            self._tries.append(Try(said, is_again=bool(edited.files)))
+            if self._work.ladder is None:
+                self._best = replace(self.best, failures=self._work.to_mend(self.best.failures, self._talk.said))
+            return self._work.ladder is not None
+        self._tried.append(edited.files)
+        self._edited = edited
+        self._last = attempt = await _attempt(self._work, edited, self._talk)
+        helped = self._best is None or attempt.rank() > self._best.rank()
+        self._tries.append(Try(said, attempt, helped=helped))
+        if helped:
+            self._best, self._kept = attempt, edited
+        if helped and (self._work.ladder is not None or not self._rationale):
+            self._rationale = said
+        return True
+
+    async def complain(self) -> Edited:
+        """Tell the model what is wrong, and return the edits that its next ones build on."""
+        ladder, last = self._work.ladder, self._last
+        if ladder is None or (last is not None and (last.syntax_errors or self.best.works)):
+            assert last is not None
+            await beside_the_loop("Telling what failed", _complain, self._work, self._talk, last)
+            return replace(self._edited, problems=())
+        self._work.draft.clear()
+        self._work.draft.update(self._kept.files)
+        rung = await ladder.climb(tuple(self._tries), self.best)
+        self._talk.messages[:] = rung.messages
+        self._talk.client = rung.client or self._talk.client
+        return replace(self._kept, problems=())
+
+    def outcome(self, repairs: int) -> AttemptOutcome:
+        """Return the best attempt.
+
+        Raises:
+            NoUsableEdit: no attempt of a repair helped.
+            RolecallError: what interrupted it before one did.
+        """
+        talk = self._talk
+        if not self.best.files:
+            raise talk.interrupted or _came_to_nothing(self._tries, talk)
+        return AttemptOutcome(self.best, self._rationale, repairs, tuple(talk.given_up), talk.interrupted, talk.said)
+
+
+def _came_to_nothing(tries: Sequence[Try], talk: _Talk) -> NothingToChange:
+    """Return the error for a repair of which no attempt helped, with what each was about."""
+    about = "; ".join(" ".join(one.said.split())[:_MOST_OF_A_TRY] or "nothing was said" for one in tries)
+    what = " ".join([f"None of {len(tries)} attempts made it pass, and none is kept.", *talk.given_up[:2]])
+    return NothingToChange(f"{what} They were about: {about}", said=talk.said)
 
 
 def _repairs_due(attempt: Attempt) -> int:
@@ -260,7 +328,8 @@ async def _attempt(work: AttemptWork, edited: Edited, talk: _Talk) -> Attempt:
     talk.report("running the tests", None)
     run = await work.try_out(files)
     before = work.before()
-    failures = await beside_the_loop(_READING, work.to_mend, new_failures(before, run), talk.said)
+    since = await beside_the_loop(_READING, work.to_mend, new_failures(before, run), talk.said)
+    failures = (*work.still_failing(run), *since)
     return Attempt(files, run, (), failures, breaks_the_run(before, run), findings, renames)
 
 

@@ -79,7 +79,7 @@ def describe_failures(run: TestRun | NotRun, failures: Sequence[TestResult], req
         return "\n".join([f"{head}\n", fenced(_tail(run)), "", request, _PROMPTS["states"]])
     parts = [_PROMPTS["failing"].format(failing=len(failures), all=len(run.outcomes)) + "\n"]
     for outcome in failures[:MAX_FAILURES]:
-        parts += [f"### {outcome.test_id}", outcome.message, fenced(_trimmed(outcome.detail, MAX_DETAIL_LINES)), ""]
+        parts += [f"### {outcome.test_id}", outcome.message, fenced(trimmed(outcome.detail, MAX_DETAIL_LINES)), ""]
     if len(failures) > MAX_FAILURES:
         parts.append(f"(and {len(failures) - MAX_FAILURES} more)\n")
     return "\n".join([*parts, request, _PROMPTS["states"]])
@@ -138,7 +138,7 @@ def _tail(run: TestRun | NotRun) -> str:
     return "\n".join(run.output.splitlines()[-MAX_OUTPUT_LINES:]) if isinstance(run, TestRun) else ""
 
 
-def _trimmed(text: str, max_lines: int) -> str:
+def trimmed(text: str, max_lines: int) -> str:
     """Return the beginning and the end of *text*: the call that failed, and how."""
     lines = text.splitlines()
     if len(lines) <= max_lines:

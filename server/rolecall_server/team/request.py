@@ -67,6 +67,20 @@ class Revision:
 
 
 @dataclass(frozen=True)
+class FailureToMend:
+    """A failure whose cause is to be found and mended."""
+
+    tests: tuple[str, ...] = ()
+    """The failing tests as pytest names them, or files, classes and functions that hold them; else those of the log."""
+    log: str = ""
+    """A traceback, or the log of a red build, as it was pasted."""
+    unreproduced: bool = False
+    """It is mended although nothing fails here."""
+    changes_tests: bool = False
+    """The tests may be changed: what they expect is not what is wanted."""
+
+
+@dataclass(frozen=True)
 class RunRequest:
     """One command of the developer's: what a run is for."""
 
@@ -80,6 +94,8 @@ class RunRequest:
     """The request in the developer's words; a role may do without."""
     revises: Revision | None = None
     """The hunk to make anew; ``None`` for work of its own."""
+    mends: FailureToMend | None = None
+    """The failure to mend; ``None`` for other work."""
     makes_file: bool = False
     """The file does not exist yet: it is to be made."""
     review: ReviewScope | None = None
@@ -143,6 +159,8 @@ class Desk:
     """The instructions for asking another role; empty where it cannot."""
     corpus: Corpus | None = None
     """The words of the repository's files, where others of the run rank them too."""
+    tell: Callable[[str], None] = lambda text: None
+    """Told what the developer should read while the work goes on."""
 
     @property
     def view(self) -> PackSource:

@@ -54,6 +54,8 @@ class Developer:
     on_message: OnMessage = lambda message: None
     control: Control = field(default_factory=Control)
     on_steps: OnSteps = lambda steps: None
+    tell: Callable[[str], None] = lambda text: None
+    """Told what should be read while a run goes on."""
 
 
 @dataclass(frozen=True)
@@ -128,6 +130,7 @@ class Room:
             accepted_rules=accepted_rules(repository.store, repository.workspace, step.role.name),
             how_to_ask=how_to_ask(owners),
             corpus=repository.corpus,
+            tell=self.developer.tell,
         )
 
     def _report(self, step: Step, message: str, fraction: float | None) -> None:

@@ -39,7 +39,8 @@ from rolecall_server.team.model_calls.calibration import fit_of
 from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.plan.planning import request_in, title_of_brief
 from rolecall_server.team.plan.steps import Step
-from rolecall_server.team.request import TITLES, Desk, Report, Repository, RoleName, RunRequest
+from rolecall_server.team.repair import Reproduction, mend, reproduce
+from rolecall_server.team.request import TITLES, Desk, FailureToMend, Report, Repository, RoleName, RunRequest
 from rolecall_server.team.revising import put_revised_aside, revise, revision_title
 from rolecall_server.team.roles import ask_about_survivors, implement, write_tests
 from rolecall_server.team.room import Room
@@ -161,7 +162,7 @@ async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) 
     assert desk.client is not None
     work, trials = await _work_of(request)(request, desk)
     checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft)
-    outcome = await work_out(checked, conversation(desk), desk.report)
+    outcome = await work_out(checked, conversation(desk, looks_up=work.looks_up), desk.report)
     if isinstance(outcome.interrupted, RunPaused):
         raise outcome.interrupted
     proven = None
@@ -237,6 +238,17 @@ async def open_bench(repository: Repository, report: Report, *, for_model: bool 
         yield SharedBench(shadow, interpreter, tests.timeout_seconds, tests.suite_seconds, kept_back, memory)
 
 
+async def locate_failure(repository: Repository, failure: FailureToMend, report: Report) -> Reproduction:
+    """Return *failure* as it happens here, with the functions that it lays under suspicion; no model is asked.
+
+    Raises:
+        UserMustAct: it cannot be made to happen; the error says why.
+    """
+    async with open_bench(repository, report, for_model=False) as bench:
+        desk = Desk(repository.workspace, repository.snapshot, repository.settings, None, bench, report)
+        return await reproduce(desk, failure)
+
+
 async def try_selection(repository: Repository, texts: Mapping[str, str | None], report: Report) -> Evidence:
     """Return what the tests show of *texts*: some hunks of a proposal without the rest."""
     async with open_bench(repository, report, for_model=False) as bench:
@@ -269,7 +281,9 @@ def _problems(outcome: AttemptOutcome) -> tuple[str, ...]:
 
 
 def _work_of(request: RunRequest) -> DoWork:
-    return revise if request.revises is not None else _WORK[request.role]
+    if request.revises is not None:
+        return revise
+    return mend if request.mends is not None else _WORK[request.role]
 
 
 def _title(request: RunRequest) -> str:

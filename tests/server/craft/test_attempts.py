@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from rolecall_server.craft.attempt import AttemptOutcome, AttemptWork
+from rolecall_server.craft.attempt import Attempt, AttemptOutcome, AttemptWork, Ladder, Rung, Try
 from rolecall_server.craft.attempts import MAX_REPAIRS, prose_of, work_out
 from rolecall_server.errors import ConnectionFailed, NothingToChange, NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage
@@ -541,3 +541,103 @@ async def test_a_file_that_was_broken_before_may_be_moved_as_it_is() -> None:
         model, work(files={"broken.py": "def f(:\n"}, run=lambda files: TestRun("ran"), moves_files=True)
     )
     assert outcome.attempt.works
+
+
+WRONG = "def total(items):\n    return sum(items) + 1\n"
+CODE = {"price.py": WRONG}
+FAILS = (TestResult("price.py::total", "failed", message="2 is not 1"), TestResult("price.py::tax", "failed"))
+
+
+def total_is(value: str) -> str:
+    return block("price.py", "    return sum(items) + 1\n", f"    return {value}\n")
+
+
+class Climber:
+    """A ladder whose tests look at the text: each of `needs` that it holds is a test that passes."""
+
+    needs = ("sum(items)", "# tax")
+
+    def __init__(self) -> None:
+        self.climbed: list[tuple[tuple[Try, ...], Attempt]] = []
+        self.runs = 0
+
+    def run(self, files: Mapping[str, str]) -> TestRun:
+        self.runs += 1
+        text = files["price.py"]
+        ends = [need in text and "+ 1" not in text for need in self.needs]
+        outcomes = [replace(test, outcome="passed") if ended else test for test, ended in zip(FAILS, ends, strict=True)]
+        return TestRun("ran", outcomes=tuple(outcomes))
+
+    async def climb(self, tries: Sequence[Try], best: Attempt) -> Rung:
+        self.climbed.append((tuple(tries), best))
+        return Rung((ChatMessage("user", f"rung {len(tries) + 1}"),))
+
+    @property
+    def work(self) -> AttemptWork:
+        ladder = Ladder(Attempt({}, TestRun("ran", outcomes=FAILS), failures=FAILS), self.climb)
+        plain = work(files=CODE, run=self.run, before=TestRun("ran"))
+        return replace(plain, ladder=ladder)
+
+
+async def test_a_repair_that_helps_is_kept_and_the_next_rung_builds_on_it() -> None:
+    climber = Climber()
+    model = ScriptedModel(
+        [total_is("sum(items)"), block("price.py", "    return sum(items)\n", "    return sum(items)  # tax\n")]
+    )
+    outcome = await outcome_of(model, climber.work)
+    assert outcome.attempt.files == {"price.py": "def total(items):\n    return sum(items)  # tax\n"}
+    assert (outcome.repairs, model.last_words) == (1, ["Do it.", "rung 2"])
+    ((tries, best),) = climber.climbed
+    assert tries[0].helped
+    assert best.files == {"price.py": "def total(items):\n    return sum(items)\n"}
+
+
+async def test_a_repair_that_does_not_help_is_taken_back_before_the_next() -> None:
+    climber = Climber()
+    model = ScriptedModel([f"Hypothesis: one too few.\n\n{total_is('0')}", total_is("sum(items)  # tax")])
+    outcome = await outcome_of(model, climber.work)
+    assert outcome.attempt.works
+    ((tries, best),) = climber.climbed
+    assert (tries[0].said, tries[0].helped, best.files) == ("Hypothesis: one too few.", False, {})
+
+
+async def test_the_same_edits_are_answered_with_that_and_not_run_again() -> None:
+    climber = Climber()
+    outcome = await outcome_of(
+        ScriptedModel([total_is("0"), total_is("0"), total_is("sum(items)  # tax")]), climber.work
+    )
+    assert outcome.attempt.works
+    assert climber.runs == 2
+    assert [one.is_again for one in climber.climbed[-1][0]] == [False, True]
+
+
+async def test_a_repair_that_sees_no_cause_climbs_on() -> None:
+    climber = Climber()
+    model = ScriptedModel(["No change: I need to see tax.", total_is("sum(items)  # tax")])
+    assert (await outcome_of(model, climber.work)).attempt.works
+    ((tries, _),) = climber.climbed
+    assert tries[0].attempt is None
+    assert "I need to see tax" in tries[0].said
+
+
+async def test_a_repair_that_comes_to_nothing_proposes_nothing_and_says_what_was_tried() -> None:
+    climber = Climber()
+    model = ScriptedModel([f"Hypothesis: {n}.\n\n{total_is(str(n))}" for n in range(MAX_REPAIRS + 1)])
+    with pytest.raises(NothingToChange, match=r"None of 4 attempts .* Hypothesis: 0\.; Hypothesis: 1\."):
+        await outcome_of(model, climber.work)
+
+
+async def test_a_repair_that_does_not_parse_is_corrected_where_it_is() -> None:
+    climber = Climber()
+    mended = block("price.py", "    return (sum(items)\n", "    return sum(items)  # tax\n")
+    outcome = await outcome_of(ScriptedModel([total_is("(sum(items)"), mended]), climber.work)
+    assert outcome.attempt.works
+    assert climber.climbed == []
+
+
+async def test_a_repair_keeps_what_helped_when_the_model_fails() -> None:
+    outcome = await outcome_of(ScriptedModel([total_is("sum(items)"), GONE]), Climber().work)
+    assert outcome.interrupted is GONE
+    assert len(outcome.attempt.failures) == 1
+    with pytest.raises(ConnectionFailed):
+        await outcome_of(ScriptedModel([total_is("0"), GONE]), Climber().work)

@@ -15,6 +15,7 @@ from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
 from rolecall_server.cli.deciding.deciding import carry_out_decisions
 from rolecall_server.cli.deciding.offering import held_back, hunks_to_write, review_in_terminal, write_without_asking
 from rolecall_server.cli.deciding.under_way import UnderWay
+from rolecall_server.cli.failures import request_to_mend
 from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository, refreshed
 from rolecall_server.cli.screen import (
@@ -225,7 +226,7 @@ class _Command:
     ) -> Ended:
         with UnderWay(self.messages, self.store, run_id, self.settings.team.question_seconds) as shown:
             asking = {"ask_for_more": shown.ask_for_more, "ask_trust": shown.ask_trust} if self.asks else {}
-            developer = Developer(shown.report)
+            developer = Developer(shown.report, tell=self._say)
             if not is_alone:
                 ask = shown.ask if self.asks else answer_nothing
                 developer = Developer(shown.report, ask, self._tell, on_steps=shown.note_steps)
@@ -257,6 +258,10 @@ class _Command:
     def _tell(self, message: MessageRow) -> None:
         if not self.arguments.json:
             say_prose(self.messages, f"  {describe_message(message)}")
+
+    def _say(self, text: str) -> None:
+        if not self.arguments.json:
+            say_prose(self.messages, text)
 
     def _roles(self) -> dict[str, Role]:
         """Ask about roles that the repository brings and that are not confirmed yet; return the roles that
@@ -349,6 +354,8 @@ def _request(arguments: argparse.Namespace, workspace: Workspace) -> RunRequest:
     Raises:
         FileRefused: the file lies outside of *workspace*.
     """
+    if arguments.command == "fix":
+        return request_to_mend(arguments, workspace)
     file: Path | None = arguments.file
     path = relative_path(workspace, resolve(file)) if file is not None else ""
     if arguments.command == "tests":

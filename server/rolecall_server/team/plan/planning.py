@@ -53,6 +53,8 @@ _SHORT_WISHES = 2
 _TITLE_CHARACTERS = 80
 _MOST_OF_COMPLAINT = 2_000
 """Characters; a role is shown far less of what another tool says of a line."""
+_MOST_OF_LOG = 60_000
+"""Characters of the end of a log, which says how it failed."""
 _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t].*)?$|^[^\n]+\n {0,3}(?:=+|-{2,})[ \t]*$", re.MULTILINE)
 _MARKS = re.compile(r"^\s*(?:[-*+•>]|\d+[.)])\s+")
@@ -302,6 +304,9 @@ def _brief(request: RunRequest) -> NewMessage:
         for one in request.hand.complaints
     )
     covered = replace(request, hand=replace(request.hand, complaints=tuple(said)))
+    if request.mends is not None:
+        log = covers.cover(request.mends.log[-_MOST_OF_LOG:])
+        covered = replace(covered, mends=replace(request.mends, log=log))
     rest = _request_type().dump_python(covered, mode="json", exclude={"brief"}, exclude_defaults=True)
     return as_draft("brief", {"text": request.brief, "path": request.path, "symbol": request.symbol, **rest})
 

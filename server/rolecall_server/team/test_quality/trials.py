@@ -29,6 +29,8 @@ class Trials:
     """The files whose coverage is wanted."""
     before: TestRun | NotRun | None = None
     """The latest run without the change; ``None`` where there were no tests to run."""
+    first: Sequence[str] = ()
+    """Test files that are run in any case, before all others."""
     _targets_before: frozenset[str] = field(default_factory=frozenset[str])
     _whole_before: bool = False
 
@@ -61,7 +63,9 @@ class Trials:
 
     async def of_change(self, files: Mapping[str, str | None]) -> TestRun | NotRun:
         """Run the tests that reach *files*, then the others, without the change and with it; the run with it."""
-        targets, later = await asyncio.to_thread(order_for_change, self.desk, files)
+        others, later = await asyncio.to_thread(order_for_change, self.desk, files)
+        targets = tuple(dict.fromkeys((*self.first, *others)))
+        later = frozenset(test for test in later if test.partition("::")[0] not in self.first)
         whole = await asyncio.to_thread(_has_suite, self.desk.snapshot, files)
         if not targets and not whole:
             return NotRun("No test reaches the changed files.")

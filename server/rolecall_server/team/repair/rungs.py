@@ -1,0 +1,188 @@
+"""The rungs of a repair: the functions under suspicion, then their files, then the repository with lookups."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+
+from rolecall_analysis import find_definition
+from rolecall_server.context import Focus, Parts, named_files
+from rolecall_server.craft.attempt import Attempt, Rung, Try
+from rolecall_server.craft.attempts import EDIT_FORMAT
+from rolecall_server.craft.feedback import fenced, trimmed
+from rolecall_server.craft.history import name_of
+from rolecall_server.craft.repair.localisation import Suspect
+from rolecall_server.model import ChatMessage
+from rolecall_server.model.prompts import prompts_beside
+from rolecall_server.sandbox import TestResult, TestRun
+from rolecall_server.team.messages.edits import Edits, desk_with
+from rolecall_server.team.model_stack import conversation
+from rolecall_server.team.opening import open_conversation
+from rolecall_server.team.repair.reproducing import Reproduction
+from rolecall_server.team.request import Desk, FailureToMend
+from rolecall_server.workspace import file_exists
+
+_PROFILE = Path(__file__).with_name("engineer_repair.md")
+_PROMPTS = prompts_beside(__file__)
+_MOST_TESTS = 4
+"""Failing tests that are shown with what they say; the others are named."""
+_MOST_NAMED = 12
+_DETAIL_LINES = 30
+_LOG_LINES = 60
+_IN_VIEW = 5
+_LINES_IN_VIEW = 160
+"""Of the suspects' own lines on the first rung, unless the first of them is longer."""
+_RANKED = 8
+_IN_A_FILE = 20
+_FILES = 2
+_WHOLE_LINES = 400
+"""A longer file is shown in parts on the second rung."""
+_SAID = 1_200
+"""Characters of what was said of an earlier try."""
+_ADDRESS = re.compile(r" at 0x[0-9a-f]{1,16}\b")
+_TOLD_LINE = re.compile(r"^(?:>|E  |[^\s:][^:\n]{0,300}\.py:\d)")
+
+
+async def first_rung(desk: Desk, found: Reproduction, failure: FailureToMend) -> tuple[ChatMessage, ...]:
+    """Return the conversation that shows the functions under suspicion, and no lookups."""
+    parts = [*_tests(desk, found.failing), *_functions(desk, found.suspects)]
+    if not parts:
+        return await _in_repository(desk, found, failure, ())
+    return await _open(replace(desk, lookups=()), Focus("", parts=tuple(parts)), found, failure, ())
+
+
+async def next_rung(
+    desk: Desk, found: Reproduction, failure: FailureToMend, tries: Sequence[Try], best: Attempt
+) -> Rung:
+    """Return the conversation after *tries*: the files of the suspects, then all of the repository with lookups."""
+    kept = desk_with(desk, Edits(files=best.files))
+    parts = [*_tests(kept, found.failing), *_files(kept, found.suspects)]
+    if len(tries) == 1 and len(parts) > len({test.test_id.partition("::")[0] for test in found.failing}):
+        focus = Focus("", parts=tuple(parts))
+        return Rung(await _open(replace(kept, lookups=()), focus, found, failure, tries))
+    return Rung(await _in_repository(kept, found, failure, tries), conversation(desk))
+
+
+async def _in_repository(
+    desk: Desk, found: Reproduction, failure: FailureToMend, tries: Sequence[Try]
+) -> tuple[ChatMessage, ...]:
+    names = " ".join(one.place for one in found.suspects[:_RANKED])
+    said = " ".join(one.message for one in found.failing[:_MOST_TESTS]) or found.reported.error
+    brief = f"{_tested(found)} {said} {names}"
+    focus = Focus("", brief=brief, writes_code=True, named=named_files(desk.workspace, brief))
+    return await _open(desk, focus, found, failure, tries)
+
+
+async def _open(
+    desk: Desk, focus: Focus, found: Reproduction, failure: FailureToMend, tries: Sequence[Try]
+) -> tuple[ChatMessage, ...]:
+    return await open_conversation(_PROFILE, desk, focus, _task(found, failure, tries), EDIT_FORMAT)
+
+
+def _tested(found: Reproduction) -> str:
+    return " ".join(dict.fromkeys(name_of(one.test_id) for one in found.failing[:_MOST_TESTS]))
+
+
+def _tests(desk: Desk, failing: Sequence[TestResult]) -> Iterator[Parts]:
+    """Yield the failing tests as they are written."""
+    names: dict[str, list[str]] = {}
+    for one in failing[:_MOST_TESTS]:
+        path, _, name = name_of(one.test_id).partition("::")
+        names.setdefault(path, []).append(name.replace("::", "."))
+    for path, wanted in names.items():
+        if file_exists(desk.workspace, path):
+            yield Parts(path, tuple(dict.fromkeys(wanted)), "the failing test" + ("s" if len(wanted) > 1 else ""))
+
+
+def _functions(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
+    """Yield the likeliest suspects, by their files."""
+    chosen: dict[str, list[str]] = {}
+    left = _LINES_IN_VIEW
+    for one in suspects[:_IN_VIEW]:
+        definition = find_definition(desk.snapshot, one.path, one.name)
+        n_lines = definition.span.end.line - definition.span.start.line + 1 if definition else 0
+        if chosen and n_lines > left:
+            continue
+        left -= n_lines
+        chosen.setdefault(one.path, []).append(one.name)
+    yield from (Parts(path, tuple(names), "under suspicion") for path, names in chosen.items())
+
+
+def _files(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
+    """Yield the files of the likeliest suspects: short ones whole, of the others the suspects in them."""
+    paths = list(islice(dict.fromkeys(one.path for one in suspects), _FILES))
+    for path in paths:
+        text_lines = (desk.snapshot.text(path) or "").count("\n")
+        names = tuple(one.name for one in suspects if one.path == path)[:_IN_A_FILE]
+        yield Parts(path, () if text_lines <= _WHOLE_LINES else names, "the file under suspicion")
+
+
+def _task(found: Reproduction, failure: FailureToMend, tries: Sequence[Try]) -> str:
+    may_change = failure.changes_tests
+    parts = [
+        "# What fails",
+        _failures(found.failing) if found.failing else _report(failure),
+        _ranked(found.suspects),
+        _tried(tries, found.failing),
+        "# Your task",
+        _PROMPTS["tests may change" if may_change else "tests stay"],
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _failures(failing: Sequence[TestResult]) -> str:
+    told = [_PROMPTS["fails"]]
+    for one in failing[:_MOST_TESTS]:
+        told.append(f"### {one.test_id}\n{one.message}\n{fenced(_detail(one.detail))}".rstrip())
+    names = [f"- {one.test_id}: {one.message}" for one in failing[_MOST_TESTS:_MOST_NAMED]]
+    more = len(failing) - _MOST_NAMED
+    return "\n\n".join([*told, "\n".join([*names, *([f"- and {more} more"] if more > 0 else [])])]).rstrip()
+
+
+def _detail(detail: str) -> str:
+    """Return the lines of a traceback that say where it went and what was wrong: the code around them is shown."""
+    lines = [line for line in _ADDRESS.sub("", detail).splitlines() if _TOLD_LINE.match(line)]
+    return trimmed("\n".join(lines) or _ADDRESS.sub("", detail), _DETAIL_LINES)
+
+
+def _report(failure: FailureToMend) -> str:
+    log = trimmed(_ADDRESS.sub("", failure.log), _LOG_LINES)
+    return "\n\n".join([_PROMPTS["reported"], fenced(log)])
+
+
+def _ranked(suspects: Sequence[Suspect]) -> str:
+    if not suspects:
+        return ""
+    told = (f"- {one.place}: {'; '.join(one.reasons)}" for one in suspects[:_RANKED])
+    return "\n".join([f"{_PROMPTS['suspects']}\n", *told])
+
+
+def _tried(tries: Sequence[Try], failing: Sequence[TestResult]) -> str:
+    if not tries:
+        return ""
+    told = [f"{number}. {_told(one, failing)}" for number, one in enumerate(tries, start=1)]
+    return "\n\n".join(["# What was tried", _PROMPTS["tries"], *told])
+
+
+def _told(one: Try, failing: Sequence[TestResult]) -> str:
+    said, again, helped = one.said.strip()[:_SAID], one.is_again, one.helped
+    if one.attempt is None:
+        verdict = _PROMPTS["again" if again else "no edit"]
+    else:
+        verdict = " ".join([_PROMPTS["helped" if helped else "did not help"], _ended(one.attempt, failing)])
+    return f"{said}\n   {verdict}"
+
+
+def _ended(attempt: Attempt, failing: Sequence[TestResult]) -> str:
+    if attempt.syntax_errors:
+        return attempt.syntax_errors[0]
+    run = attempt.run
+    if not isinstance(run, TestRun) or run.status != "ran":
+        return _PROMPTS["unended"].format(reason=run.reason)
+    before = {one.test_id: one.message for one in failing}
+    if {one.test_id: one.message for one in attempt.failures} == before:
+        return _PROMPTS["same"]
+    return "\n".join(["", *(f"   - {one.test_id}: {one.message}" for one in attempt.failures[:_MOST_TESTS])])

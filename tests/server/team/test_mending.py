@@ -1,0 +1,185 @@
+"""A failing test is mended: it fails here first, its cause is looked for, and what is proposed makes it pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rolecall_analysis import Index
+from rolecall_server.errors import BriefMissing, NotFound, NothingToChange, NotReproduced
+from rolecall_server.model import Chosen
+from rolecall_server.sandbox import NotRun, TestResult, TestRun
+from rolecall_server.settings import read_settings
+from rolecall_server.team.messages.board import load_pool
+from rolecall_server.team.plan.planning import begin_run, request_of
+from rolecall_server.team.repair.reproducing import still_failing
+from rolecall_server.team.request import FailureToMend, Repository, RunRequest
+from rolecall_server.team.run import locate_failure
+from rolecall_server.workspace import Workspace
+from support.edits import block
+from support.fixture import parse_fixture
+from support.role_run import Finished, ask_role
+from support.scripted_model import ScriptedModel
+from support.stores import open_store
+from support.workspaces import environment
+
+SHOP = parse_fixture("""
+    #- shop/__init__.py
+    #- shop/price.py
+    def total(items):
+        return add(items)
+
+
+    def add(items):
+        result = 0
+        for item in items[1:]:
+            result += item
+        return result
+
+
+    def label(items):
+        return f"{total(items)} EUR"
+    #- tests/test_price.py
+    from shop.price import label, total
+
+
+    def test_total_of_nothing():
+        assert total([]) == 0
+
+
+    def test_total_adds():
+        assert total([1, 2]) == 3
+
+
+    def test_label_begins_with_a_number():
+        assert label([])[0] == "0"
+""")
+TEST = "tests/test_price.py::test_total_adds"
+FIX = block("shop/price.py", "    for item in items[1:]:\n", "    for item in items:\n")
+WRONG = block("shop/price.py", "    return add(items)\n", "    return add(items) + 1\n")
+WEAKER = block("tests/test_price.py", "    assert total([1, 2]) == 3\n", "    assert total([1, 2]) == 2\n")
+LOG = """
+Traceback (most recent call last):
+  File "/app/shop/price.py", line 8, in add
+    result += item
+TypeError: unsupported operand type(s) for +=: 'int' and 'str'
+"""
+
+
+def repository(folder: Path) -> Repository:
+    SHOP.write_to(folder / "work")
+    with_index = Index(folder / "work")
+    with_index.scan()
+    settings, _ = read_settings({"tests.timeoutSeconds": 60}, {})
+    store = open_store(folder / "rolecall.db")
+    snapshot = with_index.snapshot()
+    with_index.close()
+    return Repository(Workspace((folder / "work").resolve()), snapshot, store, settings, environment(folder))
+
+
+async def mended(folder: Path, replies: Sequence[str], failure: FailureToMend) -> tuple[Finished, ScriptedModel]:
+    model = ScriptedModel(replies)
+    request = RunRequest(brief="Make it pass.", mends=failure)
+    return await ask_role(request, repository(folder), Chosen(model, "the test names it")), model
+
+
+async def test_a_failing_test_is_mended_and_the_evidence_says_that_it_failed_before(tmp_path: Path) -> None:
+    said = f"Hypothesis: shop/price.py::add: the first price is left out.\n\n{FIX}"
+    finished, model = await mended(tmp_path, [said], FailureToMend((TEST,)))
+    evidence = finished.proposal.evidence
+    assert evidence.mended == (TEST,)
+    assert (evidence.before and evidence.before.failed, evidence.after and evidence.after.failed) == (1, 0)
+    assert evidence.after is not None
+    assert evidence.after.passed == 3
+    assert [change.path for change in finished.proposal.files] == ["shop/price.py"]
+    assert finished.proposal.rationale.startswith("Suspected, by what ran, the traceback and the graph:\n1. shop/price")
+    told = model.last_words[0]
+    assert "def add(items):" in told
+    assert "E   assert 2 == 3" in told
+    assert "label" not in told.partition("# What fails")[2], "no failing test runs it"
+
+
+async def test_what_does_not_help_is_taken_back_and_each_next_rung_is_shown_more(tmp_path: Path) -> None:
+    wrong = f"Hypothesis: total forgets one.\n\n{WRONG}"
+    finished, model = await mended(tmp_path, [wrong, wrong, FIX], FailureToMend((TEST,)))
+    first, second, third = model.last_words
+    assert "shop/price.py (under suspicion" in first
+    assert "shop/price.py (the file under suspicion)" in second
+    assert "1. Hypothesis: total forgets one." in second
+    assert "taken back" in second
+    assert "These edits were made before" in third
+    (change,) = finished.proposal.files
+    assert len(change.hunks) == 1
+    assert finished.proposal.evidence.repairs == 2
+
+
+async def test_a_test_is_never_weakened_unless_the_developer_says_so(tmp_path: Path) -> None:
+    finished, model = await mended(tmp_path / "kept", [WEAKER, FIX], FailureToMend((TEST,)))
+    assert "test_total_adds (line 8) of tests/test_price.py would change" in model.last_words[1]
+    assert [change.path for change in finished.proposal.files] == ["shop/price.py"]
+    told = FailureToMend((TEST,), changes_tests=True)
+    finished, _ = await mended(tmp_path / "told", [WEAKER], told)
+    assert [change.path for change in finished.proposal.files] == ["tests/test_price.py"]
+
+
+async def test_nothing_is_mended_that_does_not_fail_here(tmp_path: Path) -> None:
+    with pytest.raises(NotReproduced, match="test_total_of_nothing does not fail here: it passed"):
+        await mended(tmp_path / "passes", [], FailureToMend(("tests/test_price.py::test_total_of_nothing",)))
+    with pytest.raises(NotFound, match=r"tests/test_cart\.py is no file"):
+        await mended(tmp_path / "gone", [], FailureToMend(("tests/test_cart.py::test_it",)))
+    with pytest.raises(BriefMissing, match="No test of this repository shows that failure"):
+        await mended(tmp_path / "log", [], FailureToMend(log=LOG))
+
+
+async def test_a_pasted_traceback_is_mended_without_a_test_where_the_developer_says_so(tmp_path: Path) -> None:
+    told = FailureToMend(log=LOG, unreproduced=True)
+    finished, model = await mended(tmp_path, [FIX], told)
+    assert [change.path for change in finished.proposal.files] == ["shop/price.py"]
+    assert "TypeError: unsupported operand" in model.last_words[0]
+    assert "it was raised there, in line 8" in model.last_words[0]
+
+
+async def test_a_repair_that_comes_to_nothing_proposes_nothing(tmp_path: Path) -> None:
+    replies = [block("shop/price.py", "    return add(items)\n", f"    return {n}\n") for n in range(7, 11)]
+    with pytest.raises(NothingToChange, match="None of 4 attempts made it pass"):
+        await mended(tmp_path, replies, FailureToMend((TEST,)))
+
+
+async def test_the_suspects_are_told_without_a_model(tmp_path: Path) -> None:
+    found = await locate_failure(repository(tmp_path), FailureToMend((TEST,)), lambda *_: None)
+    assert {one.name for one in found.suspects} == {"total", "add"}
+    assert [one.test_id for one in found.failing] == [TEST]
+    assert "run by the failing test and by 2 of 2 that pass" in found.text
+
+
+async def test_the_failure_is_part_of_the_stored_request_and_its_secrets_are_not(tmp_path: Path) -> None:
+    where = repository(tmp_path)
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    request = RunRequest(brief="Mend it.", mends=FailureToMend((TEST,), f"{LOG}token = '{secret}'\n"))
+    run_id = begin_run(where.store, where.workspace.root, request)
+    stored = request_of(load_pool(where.store, run_id))
+    assert stored is not None
+    assert stored.mends is not None
+    assert secret not in stored.mends.log
+    assert replace(stored.mends, log="") == FailureToMend((TEST,))
+
+
+def run_of(**ends: str) -> TestRun:
+    outcomes = [TestResult(f"t.py::{name}", ended) for name, ended in ends.items()]  # type: ignore[arg-type]
+    return TestRun("ran", outcomes=tuple(outcomes))
+
+
+def test_a_test_that_is_skipped_or_gone_does_not_pass() -> None:
+    failing = (TestResult("t.py::test_a", "failed"),)
+    assert still_failing(failing, run_of(test_a="passed")) == ()
+    for run in (run_of(test_a="skipped"), run_of(test_b="passed"), run_of(test_a="xfailed"), NotRun("off")):
+        assert [one.test_id for one in still_failing(failing, run)] == ["t.py::test_a"]
+
+
+def test_a_file_that_could_not_be_read_passes_once_a_test_of_it_does() -> None:
+    failing = (TestResult("t.py", "error"),)
+    assert still_failing(failing, run_of(test_a="passed")) == ()
+    assert len(still_failing(failing, run_of(test_a="skipped"))) == 1
