@@ -17,6 +17,7 @@ from rolecall_server.sandbox.python.pytest_run import run_tests
 from rolecall_server.sandbox.results import FileCoverage, NotRun, TestRun
 from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
 from rolecall_server.sandbox.shadow.shadow import Shadow
+from rolecall_server.sandbox.walls.process import ProcessEnd
 
 _PASSED, _FAILED, _USAGE_ERROR = 0, 1, 4
 _BEFORE, _AFTER = -1, -2
@@ -146,11 +147,12 @@ async def _try(shadow: Shadow, interpreter: Interpreter, plan: _Plan, timeout_s:
             runs = await asyncio.gather(*shares)
         except OSError as error:
             return NotRun(f"The mutants could not be tried: {error.strerror}.")
-        codes = {ends[number].code for ends, _ in runs for number in (_BEFORE, _AFTER) if number in ends}
-        if not any(_BEFORE in ends for ends, _ in runs):
-            return NotRun("The time was over before the tests had run once more.")
+        codes = {run.ends[number].code for run in runs for number in (_BEFORE, _AFTER) if number in run.ends}
+        if not any(_BEFORE in run.ends for run in runs):
+            return NotRun(_why_nothing(runs[0].process))
         if codes == {_PASSED}:
-            return _sort(plan, {**runs[0][0], **runs[-1][0]}, max(duration_s for _, duration_s in runs))
+            ends = {number: end for run in runs for number, end in run.ends.items()}
+            return _sort(plan, ends, max(run.process.duration_s for run in runs))
         if _USAGE_ERROR not in codes:
             break
     return NotRun("The tests that passed by themselves do not pass when they are run again and again.")
@@ -171,11 +173,8 @@ async def _run_driver(
     share: tuple[int, int],
     flags: Sequence[str],
     timeout_s: float,
-) -> tuple[dict[int, _End], float]:
-    """Run the trials of one *share*, which is a number and how many there are.
-
-    Return the end of each trial, by its number, and the time of all, in seconds.
-    """
+) -> _DriverRun:
+    """Run the trials of one *share*, which is a number and how many there are."""
     async with run_folder(shadow) as folder:
         stop = () if plan.by_test else ("--maxfail=1",)
         arguments = [*_ASIDE, *stop, f"--rootdir={shadow.root}", f"--basetemp={folder.temporary / 'pytest'}", *flags]
@@ -184,11 +183,19 @@ async def _run_driver(
         )
         command = mutation_command(shadow, capabilities, folder)
         readable = capabilities.places.shown
+        shadow.hand_over(plan.path)
         try:
             end = await run_in_shadow(shadow, folder, command, readable, timeout_s=timeout_s)
         finally:
             _put_back(shadow, plan)
-        return await asyncio.to_thread(_read_ends, folder), end.duration_s
+        return _DriverRun(end, await asyncio.to_thread(_read_ends, folder))
+
+
+def _why_nothing(end: ProcessEnd) -> str:
+    if end.timed_out:
+        return "The time was over before the tests had run once more."
+    said = (end.output.strip().splitlines() or ["it printed nothing"])[-1].strip()
+    return f"What tries the mutants broke off at its start (exit code {end.exit_code}): {said}"
 
 
 def _put_back(shadow: Shadow, plan: _Plan) -> None:
@@ -204,6 +211,14 @@ class _End:
 
     code: int | None
     failed: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class _DriverRun:
+    """A process that tried mutants, and the end of each trial, by its number."""
+
+    process: ProcessEnd
+    ends: Mapping[int, _End]
 
 
 def _read_ends(folder: RunFolder) -> dict[int, _End]:

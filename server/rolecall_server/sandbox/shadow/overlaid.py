@@ -34,6 +34,13 @@ class OverlaidShadow(Shadow):
         changed = self.changes / path
         return changed if os.path.lexists(changed) else self.original / path
 
+    def hand_over(self, path: str) -> None:
+        """Lay a copy over the file, which the user of the runs owns; the next `write` takes it away."""
+        changed = self._make_folders(Path(path))
+        if not os.path.lexists(changed):
+            changed.write_bytes((self.original / path).read_bytes())
+            changed.chmod(stat.S_IMODE((self.original / path).stat().st_mode) | stat.S_IWUSR)
+
     def write(self, files: Mapping[str, str | None]) -> None:
         """Makes the changes be the unsaved buffers and *files*; see `Shadow.write`."""
         try:

@@ -51,6 +51,13 @@ class Shadow(ABC):
                 nothing of *files* is written.
         """
 
+    def hand_over(self, path: str) -> None:  # noqa: B027 - a copy is the runs' own already
+        """Make the file at *path* one that code in the shadow may write, whoever owns the workspace's.
+
+        Raises:
+            OSError: there is no such file, or no room.
+        """
+
     @abstractmethod
     def on_disk(self, path: str) -> Path:
         """Return the path at which the server finds what the code finds at *path*; there may be nothing."""
