@@ -16,7 +16,7 @@ from rolecall_server.sandbox.shadow.trees import remove_tree
 from rolecall_server.sandbox.walls.completion import complete
 from rolecall_server.sandbox.walls.confinement import Command, ConfinedPaths
 from rolecall_server.sandbox.walls.event_stream import Hearing
-from rolecall_server.sandbox.walls.process import ProcessEnd, run_process
+from rolecall_server.sandbox.walls.process import OUTPUT_BYTES, ProcessEnd, run_process
 
 _SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/usr/local/sbin", "/usr/sbin", "/sbin")
 _WINDOWS_NEEDS = ("SYSTEMROOT", "COMSPEC", "PATHEXT")
@@ -106,10 +106,12 @@ async def run_in_shadow(
     *,
     timeout_s: float,
     hearing: Hearing | None = None,
+    output_bytes: int = OUTPUT_BYTES,
 ) -> ProcessEnd:
     """Run *command* at the root of *shadow*, confined as the shadow says, and return how it ended.
 
-    *readable* are the places outside the workspace that it has to read; *hearing* notes what it tells.
+    *readable* are the places outside the workspace that it has to read; *hearing* notes what it tells. Of a longer
+    output than *output_bytes* the middle is left out.
 
     Raises:
         OSError: it cannot be started.
@@ -124,4 +126,5 @@ async def run_in_shadow(
         timeout_s=timeout_s,
         supervision=confined.supervision,
         hearing=hearing,
+        output_bytes=output_bytes,
     )

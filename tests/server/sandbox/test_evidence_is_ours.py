@@ -36,7 +36,7 @@ FAILING = """
 """
 TRAPS = [
     "pytest", "_pytest", "pluggy", "coverage", "rolecall_report", "rolecall_session", "rolecall_start",
-    "rolecall_unittest", "rolecall_mutation", "sitecustomize", "usercustomize", "json",
+    "rolecall_unittest", "rolecall_in_place", "rolecall_mutation", "sitecustomize", "usercustomize", "json",
 ]  # fmt: skip
 TRAP = """
     #- {name}.py

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -139,6 +140,62 @@ async def test_faults_in_what_pytest_itself_imports_are_noticed(
     run = await tried(workspace, python, confinement, lines, path="iniconfig/__init__.py")
     assert (run.survived, run.unreached) == ((), ())
     assert {mutant.line for mutant in run.killed} == set(lines)
+
+
+async def test_wherever_a_fault_is_seen_first_it_is_noticed(
+    workspace_of: WorkspaceOf, python: Interpreter, confinement: Confinement
+) -> None:
+    text = """
+        #- price.py
+        def vat(n):
+            return n + 1
+
+        def at_import(n):
+            return n + 2
+
+        NOW = at_import(1)
+
+        def while_collecting(n):
+            return n + 3
+
+        def elsewhere(n):
+            return n + 4
+        #- late.py
+        def lately(n):
+            return n + 5
+        #- test_price.py
+        import subprocess, sys
+        import pytest
+        import price
+        def test_vat(): assert price.vat(1) == 2
+        def test_now(): assert price.NOW == price.at_import(1) == 3
+        @pytest.mark.parametrize("n", [price.while_collecting(1)])
+        def test_collected(n): assert (n, price.while_collecting(2)) == (4, 5)
+        def test_elsewhere():
+            printed = "import price; print(price.elsewhere(1))"
+            assert subprocess.check_output([sys.executable, "-c", printed]).split() == [b"5"]
+            assert price.elsewhere(1)
+        def test_late():
+            from late import lately
+            assert lately(1) == 6
+    """
+    workspace = workspace_of(text)
+    for path, lines in (("price.py", range(1, 15)), ("late.py", range(1, 3))):
+        run = await tried(workspace, python, confinement, lines, path=path)
+        assert (run.survived, run.unreached, run.untried) == ((), (), ())
+        assert len(run.killed) >= 2
+
+
+async def test_faults_are_put_into_a_file_that_belongs_to_another_user(
+    workspace_of: WorkspaceOf, python: Interpreter, confinement: Confinement, root: Path
+) -> None:
+    workspace = workspace_of(PRICE + THOROUGH)
+    if os.geteuid() == 0:  # nobody else can give a file away
+        for location in (root, *root.iterdir()):
+            os.chown(location, 1234, 1234)
+    run = await tried(workspace, python, confinement, [3])
+    assert run.killed
+    assert "total * 2" in (root / "price.py").read_text()
 
 
 async def test_a_mutant_that_never_ends_is_killed_and_the_others_are_tried(

@@ -2,7 +2,12 @@
 
 It reads ``request.json`` beside itself, and writes a line to ``report.jsonl`` there for each mutant. The mutants are
 written into the shadow of this run alone; the first and the last is the text as it was, whose tests must pass.
+
+Where a mutant can be put into the functions that are imported, the fork is one of a session that has collected the
+tests already. The others are tried by pytest from its beginning, which takes ten times as long and more.
 """
+
+# pyright: basic, reportMissingImports=false
 
 from __future__ import annotations
 
@@ -17,13 +22,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-import rolecall_report  # pyright: ignore[reportMissingImports] -- it lies beside this file
+import rolecall_report
+from rolecall_in_place import LiveFunctions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
 _here = Path(__file__).resolve().parent
+_report = _here / "report.jsonl"
 _failed = Path(tempfile.gettempdir(), "rolecall-failed.jsonl")
+_PASSED, _NOT_IN_PLACE = 0, 99
 
 
 def main() -> int:
@@ -33,23 +41,53 @@ def main() -> int:
     _forget_modules_in(request["copy"])
     for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
         compiled.unlink()
-    timeout_s = request["first_timeout_s"]
-    with (_here / "report.jsonl").open("a", encoding="utf-8") as report:
-        for trial in request["trials"]:
-            (start, end), text = trial["span"], request["text"]
-            mutant = f"{text[:start]}{trial['became']}{text[end:]}"
-            target.write_bytes(mutant.encode("utf-8", "surrogatepass"))
-            started = time.monotonic()
-            _failed.write_bytes(b"")
-            code = _run([*request["arguments"], *trial["tests"]], timeout_s)
-            duration_s = time.monotonic() - started
-            if trial is request["trials"][0]:  # pytest's own start counts: with many tests it takes longer than they do
-                timeout_s = max(request["least_timeout_s"], request["slower_times"] * duration_s)
-            failed = json.loads(f"[{_failed.read_text('utf-8').strip(',')}]")
-            facts = {"kind": "trial", "number": trial["number"], "code": code, "failed": failed}
-            report.write(json.dumps({**facts, "duration_s": duration_s}) + "\n")
-            report.flush()
+    collected = _Collected(request, target)
+    target.write_bytes(request["text"].encode("utf-8", "surrogatepass"))
+    first, *mutants, last = request["trials"]
+    _in_fork(lambda: collected.session([*request["arguments"], *first["tests"]]), None)
+    tried = _numbers_told()
+    if left := [trial for trial in mutants if trial["number"] not in tried]:
+        _try([first, *left, last], request, target, lambda trial: _pytest([*request["arguments"], *trial["tests"]]))
     return 0
+
+
+def _try(
+    trials: Sequence[Mapping[str, Any]],
+    request: Mapping[str, Any],
+    target: Path,
+    perform: Callable[[Mapping[str, Any]], int],
+) -> None:
+    """Perform each trial in a fork, and tell its end; none follows where the first, of the text as it was, fails."""
+    timeout_s = request["first_timeout_s"]
+    for trial in trials:
+        target.write_bytes(_text_of(trial, request).encode("utf-8", "surrogatepass"))
+        _failed.write_bytes(b"")
+        started = time.monotonic()
+        code = _in_fork(lambda: perform(trial), timeout_s)  # noqa: B023 - it is called here
+        duration_s = time.monotonic() - started
+        if trial is trials[0]:  # pytest's own start counts: with many tests it takes longer than they do
+            timeout_s = max(request["least_timeout_s"], request["slower_times"] * duration_s)
+        if code != _NOT_IN_PLACE:
+            _tell(trial["number"], code, duration_s)
+        if trial is trials[0] and code != _PASSED:
+            return
+
+
+def _text_of(trial: Mapping[str, Any], request: Mapping[str, Any]) -> str:
+    (start, end), text = trial["span"], request["text"]
+    return f"{text[:start]}{trial['became']}{text[end:]}"
+
+
+def _tell(number: int, code: int | None, duration_s: float) -> None:
+    failed = json.loads(f"[{_failed.read_text('utf-8').strip(',')}]")
+    facts = {"kind": "trial", "number": number, "code": code, "failed": failed, "duration_s": duration_s}
+    with _report.open("a", encoding="utf-8") as report:
+        report.write(json.dumps(facts) + "\n")
+
+
+def _numbers_told() -> set[int]:
+    records = [json.loads(line) for line in _report.read_text("utf-8").splitlines()] if _report.exists() else []
+    return {record["number"] for record in records if record.get("kind") == "trial"}
 
 
 def _forget_modules_in(folder: str) -> None:
@@ -59,7 +97,7 @@ def _forget_modules_in(folder: str) -> None:
             del sys.modules[name]
 
 
-class Failures:
+class _Failures:
     """Notes each test that fails, for the process that tries one mutant after the other."""
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -68,22 +106,59 @@ class Failures:
                 noted.write(json.dumps(report.nodeid) + ",")
 
 
-def _run(arguments: Sequence[str], timeout_s: float) -> int | None:
-    """pytest's exit code in a fork, 128 + n after signal n, or ``None`` when it took too long."""
+class _Collected:
+    """A session that collects the tests once, and tries in forks of itself the mutants that can be put in place."""
+
+    def __init__(self, request: Mapping[str, Any], target: Path) -> None:
+        self._request = request
+        self._target = target
+        self._functions = LiveFunctions(str(target), request["text"])
+
+    def session(self, arguments: Sequence[str]) -> int:
+        """Collect the tests that *arguments* name and try the mutants; return the exit code."""
+        self._functions.watch()
+        return _pytest(arguments, self)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self._functions.look()
+        if not session.testsfailed:  # each file could be read
+            _try(self._request["trials"], self._request, self._target, lambda trial: self._perform(session, trial))
+        return True
+
+    def _perform(self, session: pytest.Session, trial: Mapping[str, Any]) -> int:
+        wanted = set(trial["tests"])
+        items = [item for item in session.items if item.nodeid in wanted]
+        if len(items) != len(wanted) or not self._functions.replace(_text_of(trial, self._request)):
+            return _NOT_IN_PLACE
+        for number, item in enumerate(items, start=1):
+            following = items[number] if number < len(items) else None
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+            if session.shouldfail or session.shouldstop:
+                break
+        return 1 if session.testsfailed else _PASSED
+
+
+def _pytest(arguments: Sequence[str], *plugins: object) -> int:
+    return int(pytest.main(list(arguments), [rolecall_report, _Failures(), *plugins]))
+
+
+def _in_fork(perform: Callable[[], int], timeout_s: float | None) -> int | None:
+    """Return the exit code that *perform* gives in a fork, 128 + n after signal n; ``None`` when it took too long."""
     child = os.fork()
     if child == 0:
         os.setpgid(0, 0)
         silence = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
             os.dup2(silence, descriptor)
-        code: Any = 3
+        code = 3
         try:
-            code = pytest.main(list(arguments), [rolecall_report, Failures()])
+            code = perform()
         finally:
-            os._exit(int(code))
-    deadline = time.monotonic() + timeout_s
+            os._exit(code)
+    deadline = None if timeout_s is None else time.monotonic() + timeout_s
     pause_s = 0.001
-    while time.monotonic() < deadline:
+    while deadline is None or time.monotonic() < deadline:
         ended, status = os.waitpid(child, os.WNOHANG)
         if ended:
             _end_group(child)

@@ -24,6 +24,7 @@ _OURS = (
     "rolecall_watch",
     "rolecall_report",
     "rolecall_unittest",
+    "rolecall_in_place",
     "rolecall_mutation",
 )
 _KEPT = (*_OURS, "pytest", "_pytest", "pluggy", "coverage")

@@ -28,6 +28,9 @@ SETTING = "rolecall.tests.interpreter"
 
 _PROBE_DEADLINE_S = 30.0
 _ANSWER = "rolecall-probe:"
+_ANSWER_BYTES = 1 << 20
+_MOST_SHOWN = 200
+"""Characters of the last line of an interpreter that does not answer."""
 _CHILD = Path(__file__).parents[1] / "child"
 _REPORTING = (
     "rolecall_start",
@@ -35,6 +38,7 @@ _REPORTING = (
     "rolecall_watch",
     "rolecall_report",
     "rolecall_unittest",
+    "rolecall_in_place",
     "rolecall_mutation",
 )
 """The modules that are handed to a run."""
@@ -180,7 +184,9 @@ async def _ask(shadow: Shadow, interpreter: Interpreter) -> Capabilities | NotRu
         async with run_folder(shadow) as folder:
             command = _question(program, folder)
             readable = (*places.shown, _CHILD)
-            end = await run_in_shadow(shadow, folder, command, readable, timeout_s=_PROBE_DEADLINE_S)
+            end = await run_in_shadow(
+                shadow, folder, command, readable, timeout_s=_PROBE_DEADLINE_S, output_bytes=_ANSWER_BYTES
+            )
     except OSError as error:
         return NotRun(f"{interpreter.path} cannot be started: {error.strerror}.", _CHOOSE)
     if end.timed_out:
@@ -190,7 +196,7 @@ async def _ask(shadow: Shadow, interpreter: Interpreter) -> Capabilities | NotRu
         return _read_answer(json.loads(answer.removeprefix(_ANSWER)), program, places, shadow)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError, zlib.error):
         last = (end.output.strip().splitlines() or [f"exit code {end.exit_code}"])[-1]
-        return NotRun(f"{interpreter.path} does not work: {last}", _CHOOSE)
+        return NotRun(f"{interpreter.path} does not work: {last[:_MOST_SHOWN]}", _CHOOSE)
 
 
 def _question(program: Path, folder: RunFolder) -> Command:

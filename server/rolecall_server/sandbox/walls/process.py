@@ -37,7 +37,7 @@ _SAID_BY_SIGNAL: dict[int, Limit] = (
     else {}
 )
 """The limit for which the supervisor ended a run, by the signal that says so."""
-_OUTPUT_BYTES = 64 * 1024
+OUTPUT_BYTES = 64 * 1024
 _END_DEADLINE_S = 10.0
 _DRAIN_DEADLINE_S = 1.0
 
@@ -110,7 +110,7 @@ async def run_process(
     cwd: Path,
     environment: Mapping[str, str],
     timeout_s: float,
-    output_bytes: int = _OUTPUT_BYTES,
+    output_bytes: int = OUTPUT_BYTES,
     supervision: Supervision | None = None,
     hearing: Hearing | None = None,
 ) -> ProcessEnd:
