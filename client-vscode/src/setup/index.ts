@@ -11,6 +11,7 @@ import { createKeys } from "./keys.ts";
 import { mayBegin, offerToResume, showMenu } from "./menu.ts";
 import { createQuestions } from "./questions.ts";
 import { createState } from "./state.ts";
+import { createWalkthrough, stepOf } from "./walkthrough.ts";
 
 export interface Setup {
   /** Whether a command may begin; where it may not, the developer was told why. */
@@ -23,7 +24,8 @@ export interface Setup {
 }
 
 export function createSetup(context: ExtensionContext, server: Server, status: Status, log: LogOutputChannel): Setup {
-  const state = createState(server, log);
+  const walkthrough = createWalkthrough(context);
+  const state = createState(server, log, walkthrough.done);
   const questions = createQuestions(server);
   const keys = createKeys(server, context.secrets, log);
   const moved = new EventEmitter<void>();
@@ -41,12 +43,22 @@ export function createSetup(context: ExtensionContext, server: Server, status: S
     }
   }
 
+  async function begins(command: string): Promise<boolean> {
+    const may = await mayBegin(command, state);
+    const step = stepOf(command);
+    if (may && step !== undefined) {
+      walkthrough.done(step);
+    }
+    return may;
+  }
+
   return {
-    mayBegin: (command) => mayBegin(command, state),
+    mayBegin: begins,
     onDidMove: moved.event,
     questions: () => questions.asked(),
     disposables: [
       moved,
+      walkthrough,
       state,
       questions,
       keys,

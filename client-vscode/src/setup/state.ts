@@ -7,6 +7,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import { ActivityNotification, ActivityRequest, StatusNotification, StatusRequest } from "../protocol.ts";
 import type { Activity, StatusResult } from "../protocol.ts";
 import type { Server } from "../server.ts";
+import type { Walkthrough } from "./walkthrough.ts";
 
 export type Model = StatusResult["model"];
 
@@ -19,7 +20,7 @@ export interface State extends Disposable {
   askModel(): Promise<Model | undefined>;
 }
 
-export function createState(server: Server, log: LogOutputChannel): State {
+export function createState(server: Server, log: LogOutputChannel, done: Walkthrough["done"]): State {
   const changed = new EventEmitter<void>();
   let activity: Activity | undefined;
   let model: Model | undefined;
@@ -32,7 +33,7 @@ export function createState(server: Server, log: LogOutputChannel): State {
       const answer = await client.sendRequest(ActivityRequest, {});
       if (mine === turn) {
         if (answer.waiting.hunks < (activity?.waiting.hunks ?? 0)) {
-          tellContext("rolecall.decided", true);
+          done("review");
         }
         activity = answer;
         tellContext("rolecall.waits", answer.waiting.hunks > 0);
@@ -48,7 +49,9 @@ export function createState(server: Server, log: LogOutputChannel): State {
   async function askModel(client: LanguageClient): Promise<Model | undefined> {
     try {
       ({ model } = await client.sendRequest(StatusRequest, {}));
-      tellContext("rolecall.hasModel", model.label !== undefined);
+      if (model.label !== undefined) {
+        done("model");
+      }
       changed.fire();
     } catch (error) {
       log.debug(`rolecall/status: ${String(error)}`);
@@ -62,8 +65,9 @@ export function createState(server: Server, log: LogOutputChannel): State {
     void askActivity(client);
     void askModel(client);
   });
-  const opened = window.onDidChangeActiveTextEditor(tellOpened);
-  tellOpened(window.activeTextEditor);
+  const look = (editor: TextEditor | undefined): void => (editor?.document.languageId === "python" ? done("open") : undefined);
+  const opened = window.onDidChangeActiveTextEditor(look);
+  look(window.activeTextEditor);
   return {
     get activity() {
       return activity;
@@ -79,12 +83,6 @@ export function createState(server: Server, log: LogOutputChannel): State {
       changed.dispose();
     },
   };
-}
-
-function tellOpened(editor: TextEditor | undefined): void {
-  if (editor?.document.languageId === "python") {
-    tellContext("rolecall.opened", true);
-  }
 }
 
 function tellContext(key: string, value: boolean): void {

@@ -11,6 +11,9 @@ const box = page.locator(".quick-input-widget");
 const input = box.locator("input.input");
 const rows = box.locator(".monaco-list-row");
 
+/** The mark of a step of the walkthrough that is done. */
+const ticked = (title) => page.locator(".getting-started-step", { hasText: title }).locator(".codicon-getting-started-step-checked:visible").first();
+
 async function type(text) {
   await input.fill(text);
   await page.keyboard.press("Enter");
@@ -93,7 +96,11 @@ await play(async () => {
     await input.fill(">Welcome: Open Walkthrough");
     await rows.filter({ hasText: "Open Walkthrough" }).first().click();
     await rows.filter({ hasText: "Begin with Rolecall" }).first().click();
-    await page.locator(".getting-started-step", { hasText: "Choose a model" }).first().waitFor();
+    await ticked("Choose a model").waitFor();
+    for (const title of ["Open a Python file", "Review the first proposal", "Write the first brief"]) {
+      await ticked(title).waitFor();
+    }
+    await page.locator(".getting-started-step").filter({ hasText: "without a model" }).first().waitFor();
   });
   await step("dark", async () => {
     await runCommand("Preferences: Toggle between Light/Dark Themes");
