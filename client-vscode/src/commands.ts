@@ -11,6 +11,7 @@ import { SERVER_COMMANDS } from "./protocol.ts";
 import type { Place, ServerCommand } from "./protocol.ts";
 import { explain } from "./server.ts";
 import type { Server } from "./server.ts";
+import { asNotice } from "./setup/plainText.ts";
 
 const CUT_OFF = t("Rolecall's server stopped before it answered. Try again once it runs.");
 
@@ -77,7 +78,7 @@ async function executeOnServer(
       void explain(error.message, log);
     } else {
       log.error(`${command}: ${String(error)}`);
-      void window.showErrorMessage(wasCutOff(error) ? CUT_OFF : error instanceof Error ? error.message : String(error));
+      void window.showErrorMessage(asNotice(wasCutOff(error) ? CUT_OFF : error instanceof Error ? error.message : String(error)));
     }
     return undefined;
   }

@@ -8,6 +8,7 @@ import { mayNeedTests } from "./pythonFiles.ts";
 import type { RunParams } from "./protocol.ts";
 import { countFiles } from "./review/words.ts";
 import type { Server } from "./server.ts";
+import { asNotice } from "./setup/plainText.ts";
 
 const NAMED = 12;
 const NOT_OURS = "**/{.venv,venv,env,node_modules,site-packages,__pycache__,.tox,.nox,build,dist}/**";
@@ -24,7 +25,7 @@ async function generateFor(server: Server, folder: Uri): Promise<void> {
   const files = await filesIn(folder);
   const where = workspace.asRelativePath(folder);
   if (files.length === 0) {
-    void window.showInformationMessage(t("Rolecall: {0} holds no Python file that tests could be written for.", where));
+    void window.showInformationMessage(asNotice(t("Rolecall: {0} holds no Python file that tests could be written for.", where)));
     return;
   }
   const named = files.slice(0, NAMED).map((file) => workspace.asRelativePath(file));
@@ -39,11 +40,11 @@ async function generateFor(server: Server, folder: Uri): Promise<void> {
     { location: ProgressLocation.Notification, title: t("Rolecall: tests"), cancellable: true },
     (progress, token) =>
       oneByOne(server, files, token, (file, n) =>
-        progress.report({ message: t("{0} ({1} of {2})", workspace.asRelativePath(file), n + 1, files.length), increment: 100 / files.length }),
+        progress.report({ message: asNotice(t("{0} ({1} of {2})", workspace.asRelativePath(file), n + 1, files.length)), increment: 100 / files.length }),
       ),
   );
   const said = [t("Rolecall: {0} of {1} in {2} got a proposal of tests.", proposals.made, what, where), ...(proposals.cancelled ? [t("The rest was cancelled.")] : [])].join(" ");
-  if ((await window.showInformationMessage(said, ...(proposals.made > 0 ? [t("Review")] : []))) !== undefined) {
+  if ((await window.showInformationMessage(asNotice(said), ...(proposals.made > 0 ? [t("Review")] : []))) !== undefined) {
     await commands.executeCommand("rolecall.review.show");
   }
 }

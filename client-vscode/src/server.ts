@@ -11,6 +11,7 @@ import { findInterpreter, launchServer } from "./interpreter.ts";
 import type { Launch } from "./interpreter.ts";
 import { StatusRequest } from "./protocol.ts";
 import type { RunParams } from "./protocol.ts";
+import { asNotice } from "./setup/plainText.ts";
 import type { Status } from "./status.ts";
 
 const CRASHES_ALLOWED = 4;
@@ -98,7 +99,7 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
 /** Tells the developer why the server is down, with the places where it can be put right. */
 export async function explain(message: string, log: LogOutputChannel): Promise<void> {
   log.error(message);
-  const choice = await window.showErrorMessage(message, t("Open Settings"), t("Show Logs"));
+  const choice = await window.showErrorMessage(asNotice(message), t("Open Settings"), t("Show Logs"));
   if (choice === t("Open Settings")) {
     await commands.executeCommand("workbench.action.openSettings", "rolecall.server");
   } else if (choice === t("Show Logs")) {

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
 import { describe, it } from "node:test";
 
 import { partNewFiles } from "../src/setup/newFiles.ts";
@@ -46,6 +47,15 @@ describe("plain text in a hover", () => {
 describe("a notification", () => {
   it("has no links in what others wrote, and loses nothing of it", () => {
     assert.equal(asNotice("[x](command:y) and [list](a)[0]"), "[x] (command:y) and [list] (a)[0]");
+  });
+
+  it("says what is written in the code, or what was made plain; a dialog has no links", () => {
+    const paths = readdirSync("src", { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".ts"));
+    const sources = paths.map((path) => readFileSync(`src/${path}`, "utf8")).join("\n");
+    const said = [...sources.matchAll(/\.show(?:Information|Warning|Error)Message\(([^\n]*)|\.report\(\{ message: ([^\n]*)/g)];
+    assert.ok(said.length > 15, "they are found");
+    const odd = said.map(([, shown, reported]) => shown ?? reported ?? "").filter((text) => !/^t\("[^"]*"\)|^asNotice\(|modal: true/.test(text));
+    assert.deepEqual(odd, []);
   });
 });
 

@@ -5,6 +5,7 @@ import { commands, Uri, window, workspace } from "vscode";
 import type { CommentReply, CommentThread, Disposable } from "vscode";
 
 import type { ReviewProposal } from "../protocol.ts";
+import { asNotice } from "../setup/plainText.ts";
 import { fileAt, hunkOf } from "./desk.ts";
 import type { Desk } from "./desk.ts";
 import { addressOf } from "./files.ts";
@@ -180,7 +181,7 @@ export async function offerToSave(proposal: ReviewProposal): Promise<void> {
   }
   const save = unsaved.length === 1 ? t("Save File") : t("Save {0} Files", unsaved.length);
   const said = t("{0} is decided. What you accepted is not saved yet.", proposal.proposalId);
-  if ((await window.showInformationMessage(said, save)) === save) {
+  if ((await window.showInformationMessage(asNotice(said), save)) === save) {
     await Promise.all(unsaved.map((document) => document.save()));
   }
 }

@@ -11,6 +11,7 @@ import type { ModelServer } from "../protocol.ts";
 import { explain } from "../server.ts";
 import type { Server } from "../server.ts";
 import type { Keys } from "./keys.ts";
+import { asNotice } from "./plainText.ts";
 import type { State } from "./state.ts";
 
 /** What the settings name: nothing in either means that Rolecall takes what is there. */
@@ -143,11 +144,11 @@ async function tellAbilities(client: LanguageClient, state: State): Promise<void
   const { model } = await window.withProgress(progress, () => client.sendRequest(ModelTestRequest, {}));
   await state.askModel();
   if (model.state !== "fine") {
-    const chosen = await window.showWarningMessage(`Rolecall: ${model.what}`, t("Choose Another"));
+    const chosen = await window.showWarningMessage(asNotice(`Rolecall: ${model.what}`), t("Choose Another"));
     if (chosen !== undefined) {
       await commands.executeCommand("rolecall.model.choose");
     }
   } else {
-    void window.showInformationMessage(`Rolecall: ${model.what}`);
+    void window.showInformationMessage(asNotice(`Rolecall: ${model.what}`));
   }
 }

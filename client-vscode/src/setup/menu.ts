@@ -61,7 +61,7 @@ export async function mayBegin(command: string, state: State): Promise<boolean> 
   }
   const said = t("Rolecall: This needs a language model, and there is none. Tests can be written without one.");
   const [choose, generate] = [t("Choose Model"), t("Generate Tests")];
-  const chosen = await window.showWarningMessage(said, choose, generate);
+  const chosen = await window.showWarningMessage(asNotice(said), choose, generate);
   if (chosen === choose) {
     await commands.executeCommand("rolecall.model.choose");
   } else if (chosen === generate) {
@@ -72,7 +72,7 @@ export async function mayBegin(command: string, state: State): Promise<boolean> 
 
 async function askForTrust(): Promise<void> {
   const said = t("Rolecall runs nothing in Restricted Mode. Proposals that are there can be read and decided.");
-  if ((await window.showWarningMessage(said, t("Manage Trust"))) !== undefined) {
+  if ((await window.showWarningMessage(asNotice(said), t("Manage Trust"))) !== undefined) {
     await commands.executeCommand("workbench.trust.manage");
   }
 }

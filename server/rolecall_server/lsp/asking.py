@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from rolecall_server.lsp.server import RolecallServer
+from rolecall_server.lsp.server import RolecallServer, as_notice
 from rolecall_server.lsp.untyped import fields_of
 
 CONFIRM_REQUEST = "rolecall/confirm"
@@ -39,7 +39,7 @@ async def choose(
     is nobody to ask.
     """
     actions = [types.MessageActionItem(answer) for answer in answers]
-    params = types.ShowMessageRequestParams(kind, f"Rolecall: {question}", actions)
+    params = types.ShowMessageRequestParams(kind, as_notice(f"Rolecall: {question}"), actions)
     try:
         chosen = await ls.window_show_message_request_async(params)
     except JsonRpcException:

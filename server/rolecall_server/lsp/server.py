@@ -15,12 +15,18 @@ from rolecall_server.errors import RolecallError
 from rolecall_server.lsp.client import Feature
 from rolecall_server.lsp.protocol import RolecallProtocol, make_converter
 from rolecall_server.lsp.session import Session
+from rolecall_server.review.proposals.rendering import visible
 
 ACTIVITY_NOTIFICATION = "rolecall/activity/changed"
 _SOON_S = 0.25
 """The time for which changes are gathered: a scan tells of every file."""
 
 logger = logging.getLogger(__name__)
+
+
+def as_notice(text: str) -> str:
+    """Return *text* for a notice or progress: no link, which VS Code would carry out where it names a command."""
+    return visible(text).replace("](", "] (")
 
 
 class RolecallServer(LanguageServer):
@@ -54,7 +60,7 @@ class RolecallServer(LanguageServer):
 
     def tell(self, message: str, kind: types.MessageType = types.MessageType.Info) -> None:
         """Show a message to the developer."""
-        self.window_show_message(types.ShowMessageParams(kind, f"Rolecall: {message}"))
+        self.window_show_message(types.ShowMessageParams(kind, as_notice(f"Rolecall: {message}")))
 
     def tell_error(self, error: BaseException) -> None:
         """Show what went wrong and what to do next; the log keeps the rest of what was not foreseen."""

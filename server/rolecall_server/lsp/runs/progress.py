@@ -9,7 +9,7 @@ from pathlib import Path
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
-from rolecall_server.lsp.server import RolecallServer
+from rolecall_server.lsp.server import RolecallServer, as_notice
 from rolecall_server.lsp.session import Folder
 
 _CREATE_TIMEOUT_S = 5.0
@@ -21,13 +21,14 @@ class Progress:
     """Work-done progress of one piece of work, which can be cancelled if it is that of a run."""
 
     def __init__(self, ls: RolecallServer, title: str, run_id: str = "") -> None:
-        self._ls, self._title, self._run_id = ls, title, run_id
+        self._ls, self._title, self._run_id = ls, as_notice(title), run_id
         self._token = f"rolecall-{run_id or 'scan'}-{uuid.uuid4().hex[:8]}"
         self._shown = False
         self._ended = False
 
     async def begin(self, message: str | None = None) -> None:
         """Show it, if the client can, and with it how far it is."""
+        message = None if message is None else as_notice(message)
         self._note(message or "")
         if not self._ls.session.client.progress:
             return
@@ -47,6 +48,7 @@ class Progress:
 
     def report(self, message: str, fraction: float | None) -> None:
         """Say how far it is; *fraction* from 0 to 1, None if nobody knows."""
+        message = as_notice(message)
         self._note(message)
         percentage = None if fraction is None else round(100 * fraction)
         self._send(types.WorkDoneProgressReport(message=message, percentage=percentage, cancellable=bool(self._run_id)))
@@ -55,7 +57,7 @@ class Progress:
         """Say how it ended, and show it no longer."""
         self._ls.session.steps.pop(self._run_id, None)
         self._ls.activity_changed()
-        self._send(types.WorkDoneProgressEnd(message=message))
+        self._send(types.WorkDoneProgressEnd(message=as_notice(message)))
         self._ls.session.progress.pop(self._token, None)
         self._shown = False
         self._ended = True
