@@ -27,6 +27,7 @@ from rolecall_server.craft.characterization.inputs.kinship import kin_of
 from rolecall_server.craft.characterization.inputs.neighbours import attributes_of, neighbourhood
 from rolecall_server.craft.characterization.inputs.survey import survey
 from rolecall_server.craft.characterization.text.grouping import group
+from support.patience import PATIENCE_S
 
 StageOf = Callable[..., Awaitable[Stage]]
 
@@ -75,7 +76,7 @@ THING = textwrap.dedent(
 
 async def studied(stage_of: StageOf, thing: str = THING, **around: str) -> Study:
     neighbours = [NearbyModule(name, ast.parse(text)) for name, text in around.items()]
-    subject = Subject(thing, neighbours=neighbours, budget_s=10.0)
+    subject = Subject(thing, neighbours=neighbours, budget_s=PATIENCE_S)
     found = await study(await stage_of(thing, **around), subject, lambda *_: None)
     assert isinstance(found, Study), found
     return found
