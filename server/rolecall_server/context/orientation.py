@@ -18,6 +18,8 @@ _CHANGELOGS = ("changelog", "changes", "history", "news", "release_notes", "rele
 _PROSE = (".md", ".rst", ".txt", "")
 _MOST_OF_CHANGELOG = 300
 _MOST_OF_MAP = 1_500
+_MOST_HELD = 20
+"""Names told of a folder without code."""
 _LINES_OF_CHANGELOG = 24
 _FEWEST_LINES = 4
 _NAMES_A_FILE = 6
@@ -126,11 +128,12 @@ def _style(workspace: Workspace, project: Mapping[str, Any]) -> str:
 def a_map(view: PackSource, likely: Sequence[str], shown: Collection[str], room_tokens: int) -> Iterator[ContextItem]:
     """Yield the paths of the repository with a line each, those in *likely* first, without those *shown*.
 
-    An empty repository is said to be empty.
+    One without code is said to have none.
     """
     files = [path for path in view.snapshot.files if why_private(view.workspace, path) is None]
-    if not files and not _holds_anything(view.workspace):
-        text = "The repository is empty: it holds no file yet.\n"
+    if not view.snapshot.files:
+        held = sorted(name for name in _names_in(view.workspace, "") if not name.startswith("."))[:_MOST_HELD]
+        text = f"There is no code in it yet; it holds {', '.join(held) or 'no file'}.\n"
         yield ContextItem(ROOT, "What the repository holds", "notes", text, 1, view.count_tokens(text))
         return
     known = [path for path in likely if path in view.snapshot.files]
@@ -158,10 +161,6 @@ def _line(view: PackSource, path: str) -> str:
     names = [*dict.fromkeys(one.name for one in sorted(own, key=lambda one: one.name.startswith("_")))]
     more = f" and {len(names) - _NAMES_A_FILE} more" if len(names) > _NAMES_A_FILE else ""
     return f"{path}: {', '.join(names[:_NAMES_A_FILE])}{more}" if names else path
-
-
-def _holds_anything(workspace: Workspace) -> bool:
-    return any(not name.startswith(".") for name in _names_in(workspace, ""))
 
 
 def _toml(workspace: Workspace, name: str) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -59,6 +60,14 @@ def _opening(desk: Desk, focus: Focus, system: str, task: str, share: float) -> 
     opening = (ChatMessage("system", system), ChatMessage("user", "\n".join(part for part in parts if part)))
     desk.record(packed, opening)
     return opening
+
+
+def tell_how_to_begin(desk: Desk, files: Collection[str] = ()) -> str:
+    """Return what who writes the first code has to know, with the *files* wanted; empty where there is code."""
+    if desk.snapshot.files:
+        return ""
+    named = [_PROMPTS["named"].format(names=", ".join(files))] if files else []
+    return "\n\n".join([_PROMPTS["from nothing"], *named])
 
 
 def with_rules(focus: Focus, desk: Desk) -> Focus:

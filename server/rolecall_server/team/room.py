@@ -114,7 +114,8 @@ class Room:
         repository, names, client = self.repository, (), None
         calls, owners = partial(self.calls, step, pool), owners_of(step, self.roster)
         if not isinstance(self.model, NoModelConfigured):
-            names = lookups_for(self.model, repository.settings.for_role(step.role.name), step.role.tools)
+            tools = step.role.tools if repository.snapshot.files else ()  # in no code there is nothing to look up
+            names = lookups_for(self.model, repository.settings.for_role(step.role.name), tools)
             client = Consulting(calls(step.role), calls, step, pool, owners, repository.workspace)
         return Desk(
             repository.workspace,

@@ -110,4 +110,4 @@ def test_the_map_of_a_large_repository_takes_a_small_share_and_says_how_much_it_
 
 def test_an_empty_repository_is_said_to_be_empty(tmp_path: Path) -> None:
     shown = told(tmp_path / "work", {}, brief("Build a shop"))
-    assert [item.text for item in shown.values()] == ["The repository is empty: it holds no file yet.\n"]
+    assert [item.text for item in shown.values()] == ["There is no code in it yet; it holds no file.\n"]

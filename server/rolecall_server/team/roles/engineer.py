@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from rolecall_analysis import Snapshot, is_test
+from rolecall_analysis import Snapshot, is_test, is_test_path
 from rolecall_server.context import Focus, named_files
 from rolecall_server.craft.attempt import AttemptWork
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS
+from rolecall_server.craft.wanted_files import wanted_files
 from rolecall_server.errors import BriefMissing, FileRefused
-from rolecall_server.team.opening import open_conversation
+from rolecall_server.team.opening import open_conversation, tell_how_to_begin
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.test_quality.trials import Trials
@@ -24,7 +25,9 @@ _ON_FAILURE = (
 
 
 async def implement(request: RunRequest, desk: Desk, told: str = "") -> tuple[AttemptWork, Trials]:
-    """Prepare the work of implementing the brief of *request*; *told* is what to say of it, else the brief itself.
+    """Prepare the work of implementing the brief of *request*.
+
+    *told* is what to say of it where somebody else writes the tests; else that is the brief itself.
 
     Raises:
         BriefMissing: there is nothing to implement.
@@ -37,9 +40,11 @@ async def implement(request: RunRequest, desk: Desk, told: str = "") -> tuple[At
     path = "" if request.makes_file else request.path
     focus = await asyncio.to_thread(focus_of, request, path, desk.workspace, desk.snapshot)
     trials = Trials(desk, (path,) if path.endswith(".py") else ())
+    files = [one for one in wanted_files(request.brief) if not (told and is_test_path(one))]
+    task = "\n\n".join(part for part in (told or _task(request), tell_how_to_begin(desk, files)) if part)
 
     work = AttemptWork(
-        opening=await open_conversation(_PROFILE, desk, focus, told or _task(request), EDIT_FORMAT + FILE_OPERATIONS),
+        opening=await open_conversation(_PROFILE, desk, focus, task, EDIT_FORMAT + FILE_OPERATIONS),
         read_text=lambda path: read_for_model(desk.workspace, path),
         refusal=lambda path: why_not_changed(desk.workspace, path),
         try_out=trials.of_change,

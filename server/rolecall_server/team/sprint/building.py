@@ -24,7 +24,7 @@ from rolecall_server.team.messages.board import Pool, as_draft, content_of
 from rolecall_server.team.messages.edits import Edits, desk_with, fingerprints, joined
 from rolecall_server.team.messages.rendering import tell
 from rolecall_server.team.model_stack import RememberingClient, conversation
-from rolecall_server.team.opening import open_conversation
+from rolecall_server.team.opening import open_conversation, tell_how_to_begin
 from rolecall_server.team.plan.agenda import Agenda, agenda_of
 from rolecall_server.team.plan.planning import request_in
 from rolecall_server.team.plan.steps import Step
@@ -193,6 +193,8 @@ async def _task_work(step: Step, desk: Desk, task: Task, fence: EditScope) -> At
     told = await asyncio.to_thread(
         partial(_task_text, step, desk, task, existing[1:], has_tester=fence.room.has_tester)
     )
+    if begin := tell_how_to_begin(desk):
+        told = f"{told}\n\n{begin}"
     opening = await open_conversation(_ENGINEER, desk, focus, told, EDIT_FORMAT + FILE_OPERATIONS)
     return AttemptWork(
         opening=opening,

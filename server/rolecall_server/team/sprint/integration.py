@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from rolecall_analysis import is_test
@@ -35,7 +36,7 @@ from rolecall_server.team.documents import (
     TestOutcome,
 )
 from rolecall_server.team.documents.values import one_line
-from rolecall_server.team.messages.board import Pool, as_draft, content_of
+from rolecall_server.team.messages.board import Pool, as_draft, body_of, content_of
 from rolecall_server.team.messages.edits import Edits, desk_with, fingerprints, joined
 from rolecall_server.team.messages.rendering import diff_of, tell
 from rolecall_server.team.model_stack import RememberingClient, conversation
@@ -45,6 +46,7 @@ from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
 from rolecall_server.team.sprint.building import prose_alone
 from rolecall_server.team.sprint.edit_scope import answer_wishes, files_of, read_wishes
+from rolecall_server.team.sprint.layout import settled_layout
 from rolecall_server.team.test_quality.trials import Trials, red_and_green
 from rolecall_server.text_work import beside_the_loop
 from rolecall_server.workspace import file_exists, read_for_model, why_not_changed
@@ -65,13 +67,13 @@ class _Whole:
     edits: Edits
     attempt: Attempt
     before: TestRun | NotRun | None
-    unmade: tuple[str, ...] = ()
-    """The files that its tasks name and nobody has made."""
+    lacks: tuple[str, ...] = ()
+    """The things that are missing and that no test shows, a point each: a file that a task names, say."""
 
     @property
     def is_sound(self) -> bool:
         """Return whether nothing in the change has to be repaired."""
-        return self.attempt.works and not self.attempt.certain_findings and not self.unmade
+        return self.attempt.works and not self.attempt.certain_findings and not self.lacks
 
 
 async def integrate(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ...]:
@@ -86,15 +88,14 @@ async def integrate(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ...
     code = [by_task[task.id] for task in tasks]
     tests = [content_of(message, Edits) for message in step.messages("tests")]
     desk.report("putting the edits together", None)
-    whole = await _tried(desk, joined([*code, *tests]))
-    named = dict.fromkeys(path for task in tasks for path in task.files)
-    missing = (path for path in named if path not in whole.edits.files and not file_exists(desk.workspace, path))
-    whole = replace(whole, unmade=tuple(missing))
+    settle = partial(_settled, desk, [path for task in tasks for path in task.files], _brief_in(pool))
+    whole = await settle(await _tried(desk, joined([*code, *tests])))
     repairs = 0
     documents = await asyncio.to_thread(tell, _documents_of(step), desk.workspace)
     if code and not whole.is_sound:
         reach = _reach(step, whole, tests[0].files if tests else ())
         whole, repairs = await _repaired(desk, whole, documents, reach)
+        whole = await settle(whole)
     if not whole.attempt.works and tests:
         whole, more = await _tests_corrected(desk, whole, documents, tests[0])
         repairs += more
@@ -104,6 +105,21 @@ async def integrate(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ...
         as_draft("change", checked.model_dump(mode="json"), step.subject),
         as_draft(Kind.EXECUTION_REPORT, report_of(whole.attempt.run, step.subject), step.subject),
     )
+
+
+def _brief_in(pool: Pool) -> str:
+    message = pool.latest("brief")
+    return body_of(message)["text"] if message else ""
+
+
+async def _settled(desk: Desk, named: Collection[str], brief: str, whole: _Whole) -> _Whole:
+    """Return *whole* with what it lacks: files that tasks name, and what a repository that was empty needs besides."""
+    there = whole.edits.files
+    unmade = (path for path in dict.fromkeys(named) if path not in there and not file_exists(desk.workspace, path))
+    edits, lacks = await settled_layout(desk, whole.edits, brief)
+    attempt = replace(whole.attempt, files=edits.files)
+    points = (*(_PROMPTS["unmade"].format(path=path) for path in unmade), *lacks)
+    return replace(whole, edits=edits, attempt=attempt, lacks=points)
 
 
 async def checked_anew(desk: Desk, edits: Edits, repairs: int) -> Evidence:
@@ -313,12 +329,11 @@ def _told(desk: Desk, whole: _Whole, documents: str, request: str) -> str:
     attempt = whole.attempt
     broken = describe_findings(attempt.certain_findings) if attempt.certain_findings else ""
     failing = describe_failures(attempt.run, new_failures(whole.before, attempt.run), "") if not attempt.works else ""
-    unmade = "\n".join(_PROMPTS["unmade"].format(path=path) for path in whole.unmade)
     found = "\n".join(f"- {line}" for line in findings_in(whole.edits.rationale))
     parts = [
         documents,
         f"# The change so far; the files are as it leaves them\n\n{diff_of(whole.edits, desk.workspace)}",
-        f"# What is wrong\n\n{chr(10).join(part for part in (failing, broken, unmade) if part)}\n",
+        f"# What is wrong\n\n{chr(10).join(part for part in (failing, broken, *whole.lacks) if part)}\n",
         f"# What others say of it\n\n{found}\n" if found else "",
         f"# What to do now\n\n{request}",
     ]
@@ -346,7 +361,7 @@ def _refusal(desk: Desk, reach: _Reach, path: str, said: str) -> str | None:
         return _PROMPTS["not yours"].format(path=path)
     if path not in reach.known and reach.is_closed:
         return _PROMPTS["closed"].format(known=", ".join(sorted(reach.known)), path=path)
-    if path not in reach.known and path not in read_wishes(said):
+    if path not in reach.known and desk.snapshot.files and path not in read_wishes(said):  # else all of it is new
         return _PROMPTS["unknown"].format(path=path)
     return why_not_changed(desk.workspace, path)
 
@@ -404,4 +419,5 @@ def _evidence(desk: Desk, whole: _Whole, repairs: int) -> Evidence:
         model=desk.client.label,
         changed=whole.edits.files,
     )
-    return replace(shown, notes=(*shown.notes, *desk.bench.kept_back.notes))
+    lacks = (one.removeprefix("- ").partition("\n")[0] for one in whole.lacks)
+    return replace(shown, notes=(*shown.notes, *lacks, *desk.bench.kept_back.notes))
