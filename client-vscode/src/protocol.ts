@@ -7,6 +7,7 @@ import type { ClientCapabilities, Position, Range } from "vscode-languageclient/
 export const SERVER_COMMANDS = {
   "rolecall.tests.generate": "editor",
   "rolecall.brief.implement": "editor",
+  "rolecall.review": "editor",
   "rolecall.hunk.accept": "editor",
   "rolecall.hunk.reject": "editor",
   "rolecall.hunk.edit": "editor",

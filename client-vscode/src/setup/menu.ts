@@ -42,6 +42,7 @@ export async function showMenu(state: State): Promise<void> {
 const NEEDS_TRUST: ReadonlySet<string> = new Set([
   ...NEEDS_MODEL,
   "rolecall.tests.generate",
+  "rolecall.review",
   "rolecall.run.resume",
   "rolecall.hunk.revise",
 ]);

@@ -66,6 +66,7 @@ Command = Callable[[RolecallServer, Mapping[str, Any]], dict[str, Any] | Awaitab
 COMMANDS: Mapping[str, str] = {
     "rolecall.tests.generate": "work:generate_tests",
     "rolecall.brief.implement": "work:implement_brief",
+    "rolecall.review": "review_code:review_code",
     "rolecall.run.start": "team:start",
     "rolecall.run.pause": "team:pause",
     "rolecall.run.resume": "team:resume",
@@ -90,6 +91,7 @@ COMMANDS: Mapping[str, str] = {
 BEGINNING_RUNS = (
     "rolecall.tests.generate",
     "rolecall.brief.implement",
+    "rolecall.review",
     "rolecall.run.start",
     "rolecall.run.resume",
     "rolecall.hunk.revise",

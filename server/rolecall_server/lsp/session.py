@@ -32,6 +32,8 @@ from rolecall_server.team.control import Control
 from rolecall_server.workspace import Workspace, find_root, read_text_or_none
 
 if TYPE_CHECKING:
+    from rolecall_server.craft.code_review.candidates import ReviewCandidate
+    from rolecall_server.craft.code_review.judging import Verdict
     from rolecall_server.team.plan.steps import Step
 
 logger = logging.getLogger(__name__)
@@ -86,6 +88,18 @@ class FolderGraph:
     """Set when nobody wants the graph any more."""
 
 
+@dataclass(frozen=True)
+class FaultMark:
+    """A possible fault of reviewed code, as it is shown."""
+
+    candidate: ReviewCandidate
+    line: str
+    """The text of its first line, by which it is found again."""
+    run_id: str = ""
+    """The run that judges it; empty where none does."""
+    verdict: Verdict | None = None
+
+
 @dataclass
 class FolderMarks:
     """The marks that the editor shows for the proposals of a folder."""
@@ -100,6 +114,8 @@ class FolderMarks:
         default_factory=dict[str, list[tuple[str, types.Diagnostic]]]
     )
     """The diagnostics of defects in tested code, by proposal, with the URI it is shown in."""
+    faults: list[FaultMark] = field(default_factory=list[FaultMark])
+    """Possible faults of reviewed code, as `rolecall.review` found them."""
     decided_last: tuple[tuple[int, int], tuple[tuple[Reviewed, tuple[str, ...]], ...]] | None = None
     """A moment of the store, and what was decided last then: proposals with their hunks (`hunks.decided_last`)."""
 

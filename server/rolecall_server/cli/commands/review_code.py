@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,10 +160,7 @@ def _summary(reviewed: _Reviewed) -> str:
     if reviewed.judged is None:
         why = f" {reviewed.why_not_judged}" if reviewed.why_not_judged else ""
         return f"{found}, not judged by a model: some may be none.{why}" if n_found else f"{found}."
-    counted = Counter(verdict.judgement for verdict in reviewed.judged.verdicts.values())
-    counts = ", ".join(f"{counted[judgement]} {judgement}" for judgement in Judgement)
-    kept = f", {len(reviewed.judged.kept_back)} in files that no model may see" if reviewed.judged.kept_back else ""
-    return f"{found}: {counts}{kept}; judged by {reviewed.judged.model} ({reviewed.run_id})."
+    return f"{found}: {reviewed.judged.in_short} ({reviewed.run_id})."
 
 
 def _as_json(reviewed: _Reviewed) -> dict[str, Any]:

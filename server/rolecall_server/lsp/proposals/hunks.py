@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from lsprotocol import types
 
+from rolecall_server.lsp.proposals.faults import shown_faults
 from rolecall_server.lsp.proposals.findings import place_findings, shown_findings
 from rolecall_server.lsp.proposals.refreshing import refresh_soon, tell_review_changed
 from rolecall_server.lsp.server import RolecallServer
@@ -208,7 +209,7 @@ def _publish(ls: RolecallServer, folder: Folder) -> None:
     by_uri: dict[str, list[types.Diagnostic]] = {}
     for shown in (*shown_hunks(ls.session, folder), *stale_hunks(ls.session, folder)):
         by_uri.setdefault(shown.uri, []).append(diagnostic_of(shown))
-    for uri, finding in shown_findings(folder):
+    for uri, finding in (*shown_findings(folder), *shown_faults(ls.session, folder)):
         by_uri.setdefault(uri, []).append(finding)
     changed = [
         uri

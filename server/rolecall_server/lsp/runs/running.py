@@ -13,6 +13,7 @@ from lsprotocol import types
 from rolecall_server.errors import NoModelConfigured, NotFound, RolecallError, UserMustAct
 from rolecall_server.lsp.asking import ask_role_question, choose
 from rolecall_server.lsp.folders import begin_scan, current_snapshot
+from rolecall_server.lsp.proposals.faults import mark_verdicts
 from rolecall_server.lsp.proposals.hunks import reload_proposal, show_hunks
 from rolecall_server.lsp.runs.editor_model import editor_offer
 from rolecall_server.lsp.runs.progress import Progress
@@ -24,6 +25,7 @@ from rolecall_server.review.proposals.rendering import headline
 from rolecall_server.sandbox.python.trust import Unconfirmed
 from rolecall_server.store import RunRow
 from rolecall_server.store.messages import MessageRow, messages_of
+from rolecall_server.team.code_review.verdicts import judged_in
 from rolecall_server.team.control import Control
 from rolecall_server.team.documents import Question
 from rolecall_server.team.engine.scheduler import Ended, carry_out_run
@@ -31,7 +33,7 @@ from rolecall_server.team.messages.board import TEAM, load_pool
 from rolecall_server.team.messages.rendering import describe_message, describe_pool, messages_json
 from rolecall_server.team.plan.planning import Plan, begin_run, request_of
 from rolecall_server.team.plan.steps import Step
-from rolecall_server.team.request import Repository, RunRequest, title_of
+from rolecall_server.team.request import Repository, RoleName, RunRequest, title_of
 from rolecall_server.team.roles.declarations import Role, confirm_roles, known_roles, roles_to_confirm
 from rolecall_server.team.room import Developer
 from rolecall_server.team.run import find_model_for
@@ -245,6 +247,11 @@ def _show_end(ls: RolecallServer, folder: Folder, run_id: str, ended: Ended) -> 
         show_hunks(ls, folder)
         if not ls.session.client.review:
             ls.tell(headline(load_proposal(ls.session.store, ended.proposal_id).proposal))
+    elif ls.session.store.run(run_id).role == RoleName.REVIEWER and ended.error is None:
+        judged = judged_in(ls.session.store, run_id)
+        mark_verdicts(folder, run_id, judged)
+        show_hunks(ls, folder)
+        ls.tell(judged.in_short)
     for error in ended.errors:
         ls.tell_error(error)
     if ended.state == "waiting":

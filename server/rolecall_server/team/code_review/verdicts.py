@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from dataclasses import dataclass
 
 from pydantic import TypeAdapter
 
 from rolecall_server.craft.code_review.candidates import ReviewCandidate, ReviewScope, candidates_in_scope
-from rolecall_server.craft.code_review.judging import Verdict, batches, judge
+from rolecall_server.craft.code_review.judging import Judgement, Verdict, batches, judge
 from rolecall_server.errors import NotFound
 from rolecall_server.store import Store
 from rolecall_server.store.messages import NewMessage
@@ -32,6 +33,14 @@ class JudgedCode:
     verdicts: dict[str, Verdict]
     kept_back: tuple[str, ...] = ()
     """The candidates in files that no model may see: nobody judged them."""
+
+    @property
+    def in_short(self) -> str:
+        """Return how many of each judgement there are: ``1 real, 0 not real, 2 unsure; judged by m``."""
+        counted = Counter(verdict.judgement for verdict in self.verdicts.values())
+        counts = ", ".join(f"{counted[judgement]} {judgement}" for judgement in Judgement)
+        kept = f", {len(self.kept_back)} in files that no model may see" if self.kept_back else ""
+        return f"{counts}{kept}; judged by {self.model}"
 
 
 _JUDGED_JSON = TypeAdapter(JudgedCode)

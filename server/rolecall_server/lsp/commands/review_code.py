@@ -1,0 +1,49 @@
+"""Review code: what the rules find is shown at once, and what a model says of it when its run ends."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from rolecall_analysis import is_python
+from rolecall_analysis.retrieval.history.committed import commit_of
+from rolecall_server.craft.code_review.candidates import ReviewScope, candidates_in_scope
+from rolecall_server.errors import FileRefused, NoModelConfigured, NotFound
+from rolecall_server.lsp.arguments import read_text_argument
+from rolecall_server.lsp.proposals.faults import mark_faults
+from rolecall_server.lsp.proposals.hunks import show_hunks
+from rolecall_server.lsp.runs.running import repository_of, start_run
+from rolecall_server.lsp.server import RolecallServer
+from rolecall_server.team.code_review.verdicts import review_request
+
+
+async def review_code(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Review a Python file, or what changed in its repository since a commit."""
+    uri, since = read_text_argument(arguments, "uri"), read_text_argument(arguments, "since")
+    if not uri:
+        raise FileRefused("No file was named.", "Run the command from an open Python file.")
+    folder, path = ls.session.place(uri)
+    if not since and not is_python(path):
+        raise FileRefused(f"{path} is no Python.", "Run the command from an open Python file.")
+    scope = ReviewScope((path,))
+    if since:
+        commit = await asyncio.to_thread(commit_of, folder.root, since)
+        if not commit:
+            raise NotFound(f"git knows no commit {since}.", "Name a commit, a branch or a tag, such as HEAD~1.")
+        scope = ReviewScope(since=commit)
+    repository = await repository_of(ls, folder)
+    candidates, paths = await asyncio.to_thread(candidates_in_scope, folder.root, repository.snapshot, scope)
+    run_id = ""
+    n_found = len(candidates)
+    said = f"{n_found} possible fault{'s' * (n_found != 1)} in {len(paths)} file{'s' * (len(paths) != 1)}"
+    if candidates:
+        try:
+            run_id = await start_run(ls, folder, review_request(scope))
+        except NoModelConfigured:
+            ls.tell(f"{said}, not judged by a model: some may be none.")
+    else:
+        ls.tell(f"{said}.")
+    mark_faults(ls.session, folder, paths, candidates, run_id)
+    show_hunks(ls, folder)
+    return {"candidates": n_found, **({"runId": run_id} if run_id else {})}

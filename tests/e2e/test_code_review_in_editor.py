@@ -1,0 +1,77 @@
+"""`rolecall.review` in an editor: possible faults as diagnostics, judged when the run ends."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lsprotocol import types
+
+from support.chat_server import ChatServer
+from support.editor import Editor, editing, until, value_of
+from support.workspaces import environment, write_workspace
+
+PRICE = """\
+import re
+
+
+def number(text, strict):
+    found = re.match("[0-9]+", text)
+    if strict:
+        return 0
+    return int(found.group())
+
+
+def add(name, names=[]):
+    names.append(name)
+    return names
+"""
+JUDGED = "c1: real\nbecause: with an empty text nothing matches\n\nc2: not real\nbecause: nobody calls it twice"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return write_workspace(tmp_path / "work", {"price.py": PRICE, "notes.txt": "nothing\n"})
+
+
+def told(editor: Editor) -> dict[str, types.Diagnostic]:
+    shown = editor.client.diagnostics.get((editor.root / "price.py").as_uri(), ())
+    return {str(one.code): one for one in shown}
+
+
+async def test_what_a_model_calls_real_becomes_a_warning_with_the_way_to_it(root: Path) -> None:
+    with ChatServer([JUDGED] * 2) as chat:
+        async with editing(root, environment(root.parent / "home", chat.base_url)) as editor:
+            uri = editor.open("price.py")
+            reply = await editor.execute("rolecall.review", uri=uri)
+            assert (value_of(reply, "candidates"), value_of(reply, "runId")) == (2, "r1")
+            await until(lambda: {*told(editor)} == {"none_dereferenced"})
+            found = told(editor)["none_dereferenced"]
+    assert (found.severity, found.range.start.line) == (types.DiagnosticSeverity.Warning, 7)
+    assert found.message.splitlines()[1] == "real: with an empty text nothing matches"
+    way = [(one.location.range.start.line, one.message) for one in found.related_information or ()]
+    assert way == [
+        (4, '`re.match("[0-9]+", text)` gives None where nothing matches'),
+        (5, "`strict` does not hold"),
+        (7, "`found.group` fails where `found` is None"),
+    ]
+
+
+async def test_without_a_model_candidates_are_shown_as_not_judged_and_follow_their_lines(root: Path) -> None:
+    async with editing(root, environment(root.parent / "home")) as editor:
+        uri = editor.open("price.py")
+        assert value_of(await editor.execute("rolecall.review", uri=uri), "candidates") == 2
+        await until(lambda: {*told(editor)} == {"none_dereferenced", "changed_default"})
+        found = told(editor)["none_dereferenced"]
+        assert found.severity is types.DiagnosticSeverity.Information
+        assert found.message.splitlines()[1] == "Not judged by a model."
+        kept = PRICE.replace("    names.append(name)\n", "    names = [*names, name]\n")
+        editor.replace_text("price.py", "# Prices.\n" + kept)
+        await until(lambda: {*told(editor)} == {"none_dereferenced"})
+        assert told(editor)["none_dereferenced"].range.start.line == 8
+
+
+async def test_what_is_no_python_is_refused(root: Path) -> None:
+    async with editing(root, environment(root.parent / "home")) as editor:
+        uri = editor.open("notes.txt")
+        assert value_of(await editor.execute("rolecall.review", uri=uri), "error") == "FileRefused"
