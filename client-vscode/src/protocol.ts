@@ -8,6 +8,7 @@ export const SERVER_COMMANDS = {
   "rolecall.tests.generate": "editor",
   "rolecall.brief.implement": "editor",
   "rolecall.review": "editor",
+  "rolecall.fix": "editor",
   "rolecall.hunk.accept": "editor",
   "rolecall.hunk.reject": "editor",
   "rolecall.hunk.edit": "editor",

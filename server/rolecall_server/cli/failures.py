@@ -8,7 +8,7 @@ from pathlib import Path
 
 from rolecall_server.craft.repair.failure_text import MOST_CHARACTERS
 from rolecall_server.errors import BriefMissing, FileRefused
-from rolecall_server.team.request import FailureToMend, RoleName, RunRequest
+from rolecall_server.team.request import FailureToMend, RunRequest, request_for_failure
 from rolecall_server.workspace import Workspace, file_exists, relative_path, resolve
 
 _MOST_BYTES = 4 * MOST_CHARACTERS
@@ -21,10 +21,7 @@ def request_to_mend(arguments: argparse.Namespace, workspace: Workspace) -> RunR
         BriefMissing: neither a test nor a log is named.
         FileRefused: one of them cannot be read, or lies outside of *workspace*.
     """
-    failure = failure_named(arguments, workspace)
-    path = failure.tests[0].partition("::")[0] if failure.tests else ""
-    brief = f"Make {failure.tests[0]} pass." if failure.tests else f"Mend: {_last_line(failure.log)}"
-    return RunRequest(RoleName.ENGINEER, path, brief=brief, mends=failure)
+    return request_for_failure(failure_named(arguments, workspace))
 
 
 def failure_named(arguments: argparse.Namespace, workspace: Workspace) -> FailureToMend:
@@ -60,7 +57,3 @@ def _read_log(name: str) -> str:
             f"{name} cannot be read: {error.strerror}.", "Name a file with a traceback or a log, or - for input."
         ) from None
     return content[-_MOST_BYTES:].decode("utf-8", "replace")[-MOST_CHARACTERS:]
-
-
-def _last_line(log: str) -> str:
-    return next((line.strip() for line in reversed(log.splitlines()) if line.strip()), "")

@@ -52,6 +52,19 @@ def read_text_argument(arguments: Mapping[str, Any], name: str) -> str:
     return value
 
 
+def read_tests(arguments: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the node ids of tests among the arguments; none where they are missing.
+
+    Raises:
+        UserMustAct: they are no list of texts.
+    """
+    value: Any = arguments.get("tests", [])
+    tests = cast("list[object]", value) if isinstance(value, list) else [None]
+    if not all(isinstance(one, str) for one in tests):
+        raise UserMustAct("'tests' must be a list of texts.", "See docs/protocol.md for the command's fields.")
+    return tuple(read_text_argument({"tests": one}, "tests") for one in tests if one)
+
+
 def read_range(arguments: Mapping[str, Any]) -> types.Range | None:
     """Return the range among the arguments, if there is one of the right shape."""
     try:

@@ -104,6 +104,20 @@ class RunRequest:
     """The part of the file that the editor showed as the command came."""
 
 
+def request_for_failure(failure: FailureToMend) -> RunRequest:
+    """Return the request to the Engineer to mend *failure*."""
+    path = failure.tests[0].partition("::")[0] if failure.tests else ""
+    lines = (line.strip() for line in reversed(failure.log.splitlines()) if line.strip())
+    brief = f"Make {failure.tests[0]} pass." if failure.tests else f"Mend: {next(lines, '')}"
+    return RunRequest(RoleName.ENGINEER, path, brief=brief, mends=failure)
+
+
+def node_id_of(path: str, symbol: str) -> str:
+    """Return the node id of the test *symbol* in *path*; *path* where that is no test, nor a class of tests."""
+    is_test = symbol.rpartition(".")[2].casefold().startswith("test")
+    return f"{path}::{symbol.replace('.', '::')}" if is_test else path
+
+
 @dataclass(frozen=True)
 class Repository:
     """The repository a run works on, as it was when the command came."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from rolecall_server.errors import FileRefused
-from rolecall_server.lsp.arguments import find_hunk, read_hand, read_range, read_text_argument, symbol_at
+from rolecall_server.lsp.arguments import find_hunk, read_hand, read_range, read_tests, read_text_argument, symbol_at
 from rolecall_server.lsp.runs.running import cancel_run, start_run
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.text.documents import brief_comment
 from rolecall_server.lsp.writing import ask_brief
-from rolecall_server.team.request import RoleName, RunRequest
+from rolecall_server.team.request import FailureToMend, RoleName, RunRequest, node_id_of, request_for_failure
 from rolecall_server.team.revising import revision_of
 
 
@@ -58,6 +58,22 @@ async def implement_brief(ls: RolecallServer, arguments: Mapping[str, Any]) -> d
         "Left empty, nothing is started.",
     )
     return await (start(brief) if brief else ask_brief(ls, "What shall the Engineer implement?", guidance, start))
+
+
+async def fix_failure(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Have the Engineer mend what makes a test fail: the test at a place, the tests named, or those of a traceback."""
+    uri = read_text_argument(arguments, "uri")
+    if not uri:
+        raise FileRefused("No file was named.", "Run the command from an open test file.")
+    folder, path = ls.session.place(uri)
+    tests, log = read_tests(arguments), read_text_argument(arguments, "traceback")
+    if not tests and not log:
+        symbol = read_text_argument(arguments, "symbol")
+        symbol = symbol or await symbol_at(ls.session, folder, path, uri, read_range(arguments))
+        tests = (node_id_of(path, symbol),)
+    told = (bool(arguments.get("unreproduced")), bool(arguments.get("changeTests")))
+    request = request_for_failure(FailureToMend(tests, log, *told))
+    return {"runId": await start_run(ls, folder, request)}
 
 
 async def revise_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:

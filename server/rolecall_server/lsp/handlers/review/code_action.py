@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 
 from lsprotocol import types
 
-from rolecall_analysis import is_test
+from rolecall_analysis import is_test, is_test_path
 from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.arguments import describe_needs, overlaps, symbol_at
 from rolecall_server.lsp.client import Client
@@ -29,6 +29,7 @@ from rolecall_server.review.guards.guarded_paths import guarded_paths
 from rolecall_server.review.proposals.proposal import HunkKind, Proposal
 from rolecall_server.review.proposals.proposal_store import Reviewed
 from rolecall_server.review.proposals.rendering import describe_hunk, visible
+from rolecall_server.team.request import node_id_of
 from rolecall_server.workspace import Workspace
 
 _MAX_WORDS = 60
@@ -63,6 +64,7 @@ async def code_action(
         *_undo(session, folder, path),
         *_on_findings(session, folder, params, symbol),
         *_mending(ls, params, symbol),
+        *_failing(ls.session.client, params, path, symbol),
         *_requests(ls, params, symbol, is_module=is_module),
     ]
     return _as_the_editor_knows_it(session.client, actions, params)
@@ -223,6 +225,14 @@ def _mending(ls: RolecallServer, params: types.CodeActionParams, symbol: str) ->
         words = " ".join(said[0].message.split())
         target = {"uri": params.text_document.uri, "brief": f"Mend: {words}", "symbol": symbol, **_at_hand(params)}
         yield _quick_fix(ls.session.client, f"propose a fix of “{_short(words)}”", "rolecall.brief.implement", target)
+
+
+def _failing(client: Client, params: types.CodeActionParams, path: str, symbol: str) -> Iterator[types.CodeAction]:
+    """Yield the request to have mended what makes the test here fail; it says so where it does not."""
+    test = node_id_of(path, symbol)
+    if is_test_path(path) and "::" in test:
+        target = {"uri": params.text_document.uri, "tests": [test]}
+        yield _refactor(client, f"mend what makes {symbol} fail", "rolecall.fix", target)
 
 
 def _at_hand(params: types.CodeActionParams) -> dict[str, object]:
