@@ -6,16 +6,20 @@ The long form measures with a clock and prints how long it took; the short form 
 from __future__ import annotations
 
 import asyncio
+import random
 import textwrap
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 
 import pytest
 from pydantic import BaseModel
 
-from rolecall_server.errors import RolecallError
+from rolecall_server.errors import DeadlinePassed, RolecallError
+from rolecall_server.lsp.runs.editor_model import AskedThroughEditor, OfferedModel, take_delta
+from rolecall_server.lsp.server import RolecallServer
+from rolecall_server.lsp.session import Session
 from rolecall_server.model import ChatMessage, Reply, ToolCall, ToolLimits, ToolSpec, use_tools
 from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
 from rolecall_server.model.endpoint import Endpoint
@@ -35,6 +39,7 @@ from rolecall_server.workspace import Workspace
 from support.attacks import LONG, size
 from support.chat_server import ChatServer, Turn, Wire, hangs, pings, stalls_after
 from support.scripted_model import ScriptedModel
+from support.stores import open_store
 from support.workspaces import environment, write_workspace
 
 LIMIT_S = size(2, 10)
@@ -108,6 +113,47 @@ async def test_a_model_is_asked_no_longer_than_it_may_take(name: str) -> None:
         with limited(name), pytest.raises(RolecallError):
             await client.complete([ChatMessage("user", "Well?")])
         await client.aclose()
+
+
+# -- the models of an editor
+
+
+PIECES: dict[str, Callable[[], str]] = {
+    "no word": lambda: "",
+    "words": lambda: f"{time.monotonic_ns()} ",
+    "long pieces": lambda: random.randbytes(2_000).hex(),
+}
+
+
+@pytest.mark.parametrize("name", PIECES)
+async def test_an_editors_model_is_asked_no_longer_than_it_may_take(name: str, tmp_path: Path) -> None:
+    server = RolecallServer(Session(open_store(tmp_path / "rolecall.db")))
+    server.protocol.set_writer(Nobody())  # pyright: ignore[reportArgumentType]
+    client = AskedThroughEditor(server, OfferedModel(id="m"), LIMIT_S)
+    talking = asyncio.create_task(talk(server, PIECES[name]))
+    with limited(f"an editor's model: {name}"), pytest.raises(DeadlinePassed):
+        await client.complete([ChatMessage("user", "Well?")])
+    talking.cancel()
+    assert server.session.model_calls == {}
+    server.shutdown()
+
+
+class Nobody:
+    """An editor that answers nothing."""
+
+    def write(self, data: bytes) -> None:
+        """Hear a message."""
+
+    def close(self) -> None:
+        """Hear no more."""
+
+
+async def talk(server: RolecallServer, piece: Callable[[], str]) -> None:
+    """Send piece after piece of a reply that never ends."""
+    while True:
+        for call_id in [*server.session.model_calls]:
+            take_delta(server, {"callId": call_id, "text": piece()})
+        await asyncio.sleep(0.1)
 
 
 # -- the repository's tests
