@@ -78,6 +78,8 @@ class Parts:
     names: tuple[str, ...]
     """Dotted, within the file; empty: all of it."""
     reason: str
+    is_alone: bool = False
+    """They are shown without what is around them."""
 
 
 @dataclass(frozen=True)
@@ -274,7 +276,7 @@ def _parts(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[Context
     """Yield the parts of *focus*: the file in parts, or where its own level is too long the definitions alone."""
     for one in focus.parts:
         item = in_parts(view, one.path, one.names, one.reason) if one.names else whole_file(view, one.path, one.reason)
-        if item.tokens <= room_tokens * _SHARE_OF_PART:
+        if not one.is_alone and item.tokens <= room_tokens * _SHARE_OF_PART:
             yield item
             continue
         found = (find_definition(view.snapshot, one.path, name) for name in one.names)

@@ -106,8 +106,10 @@ async def test_what_does_not_help_is_taken_back_and_each_next_rung_is_shown_more
     wrong = f"Hypothesis: total forgets one.\n\n{WRONG}"
     finished, model = await mended(tmp_path, [wrong, wrong, FIX], FailureToMend((TEST,)))
     first, second, third = model.last_words
-    assert "shop/price.py (under suspicion" in first
+    assert "(under suspicion)" in first
+    assert "def label" not in first
     assert "shop/price.py (the file under suspicion)" in second
+    assert "def label" in second
     assert "1. Hypothesis: total forgets one." in second
     assert "taken back" in second
     assert "These edits were made before" in third

@@ -48,7 +48,8 @@ _TOLD_LINE = re.compile(r"^(?:>|E  |[^\s:][^:\n]{0,300}\.py:\d)")
 
 async def first_rung(desk: Desk, found: Reproduction, failure: FailureToMend) -> tuple[ChatMessage, ...]:
     """Return the conversation that shows the functions under suspicion, and no lookups."""
-    parts = [*_tests(desk, found.failing), *_functions(desk, found.suspects)]
+    parts = [replace(one, is_alone=bool(one.names)) for one in _tests(desk, found.failing)]
+    parts += _functions(desk, found.suspects)
     if not parts:
         return await _in_repository(desk, found, failure, ())
     return await _open(replace(desk, lookups=()), Focus("", parts=tuple(parts)), found, failure, ())
@@ -108,7 +109,7 @@ def _functions(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
             continue
         left -= n_lines
         chosen.setdefault(one.path, []).append(one.name)
-    yield from (Parts(path, tuple(names), "under suspicion") for path, names in chosen.items())
+    yield from (Parts(path, tuple(names), "under suspicion", is_alone=True) for path, names in chosen.items())
 
 
 def _files(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
