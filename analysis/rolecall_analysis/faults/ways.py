@@ -80,16 +80,16 @@ def find_way(
             continue
         seen.add((state.block, state.event, kept))
         found = _through(graph, state, judge)
+        here = graph.blocks[state.block]
         if isinstance(found, Way):
             return found
-        if found is None:
-            continue
-        here = graph.blocks[state.block]
-        following = list(here.after)
-        if not following and owes:
-            return Way(found.assumed, None)
-        waiting.extend(_State(number, 0, found.known, found.assumed) for number in following)
-        if here.may_raise and here.handler is not None and not state.event:
+        if isinstance(found, _State):
+            if not here.after and owes:
+                return Way(found.assumed, None)
+            waiting.extend(_State(number, 0, found.known, found.assumed) for number in here.after)
+        # What is closed counts as closed though closing fails; what was to be bound is not.
+        may_fail = found is not None and (isinstance(found, _State) or found.act is not Act.READ)
+        if may_fail and here.may_raise and here.handler is not None and not state.event:
             waiting.append(_State(here.handler, 0, state.known, state.assumed))
     return None
 
@@ -103,15 +103,17 @@ def _conditions(graph: FlowGraph) -> Iterator[str]:
                 yield event.name
 
 
-def _through(graph: FlowGraph, state: _State, judge: Callable[[Event], Sight]) -> Way | _State | None:
-    """Return the state at the end of a block; the way, where a fault is in it; None where it leads nowhere."""
+def _through(graph: FlowGraph, state: _State, judge: Callable[[Event], Sight]) -> Way | _State | Event | None:
+    """Return the state at the end of a block; the way, where a fault is in it; the event that makes it safe; None
+    where it leads nowhere.
+    """
     known, assumed = state.known, state.assumed
     for event in graph.blocks[state.block].events[state.event :]:
         sight = judge(event)
         if sight is Sight.FAULT:
             return Way(assumed, event)
         if sight is Sight.SAFE:
-            return None
+            return event
         learned = learn(known, event)
         if learned is None:
             return None
