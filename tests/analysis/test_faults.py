@@ -159,3 +159,19 @@ def test_any_text_has_an_answer(code: str) -> None:
     for found in find_faults(snapshot_from("").with_changes({"m.py": code}), ["m.py", "gone.py"]):
         assert found.path == "m.py"
         assert found.message
+
+
+def test_the_way_to_a_read_without_a_value_passes_the_exception_that_kept_it_from_one() -> None:
+    (found,) = faults(
+        """
+        #- m.py
+        def load(path, strict):
+            try:
+                text = path.read_text()
+            except OSError:
+                if strict:
+                    raise
+            return text
+        """
+    )
+    assert way_of(found) == ["5 `strict` does not hold", "7 `text` is read"]
