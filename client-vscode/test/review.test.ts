@@ -3,6 +3,7 @@ import { test } from "node:test";
 
 import type { ReviewFile, ReviewHunk, ReviewProposal } from "../src/protocol.ts";
 import { stations, walk } from "../src/review/order.ts";
+import { createTicks } from "../src/review/ticks.ts";
 import { asMarkdown, aboutFile, aboutHunk, aboutProposal, shortTitle, size } from "../src/review/words.ts";
 
 function hunk(hunkId: string, more: Partial<ReviewHunk> = {}): ReviewHunk {
@@ -68,4 +69,17 @@ test("a hunk below its file does not name the file again", () => {
   assert.equal(shortTitle(FIRST, hunk("total", {})), "adds total");
   assert.equal(shortTitle(FIRST, hunk("h1", { kind: "delete" })), "deletes the file");
   assert.equal(size([]), "");
+});
+
+test("what is ticked is told by proposal, and a hunk that is decided or lost its place is ticked no longer", () => {
+  const ticks = createTicks();
+  const [newer, older] = [proposal("p2", [FIRST, SECOND]), proposal("p1", [FIRST])];
+  for (const [proposalId, hunkId] of [["p2", "h3"], ["p2", "h1"], ["p2", "h4"], ["p1", "h3"]] as const) {
+    ticks.put(proposalId, hunkId, true);
+  }
+  assert.deepEqual(ticks.of([newer, older]), { p2: ["h1", "h3"], p1: ["h3"] });
+  ticks.put("p2", "h1", false);
+  assert.deepEqual(ticks.of([newer, older]), { p2: ["h3"], p1: ["h3"] });
+  ticks.keepOpen([proposal("p1", [file("a.py", [hunk("h3", { state: "accepted" })])])]);
+  assert.deepEqual(ticks.of([newer, older]), {}, "undone, it is offered again, and not ticked");
 });

@@ -4,7 +4,7 @@ import { t } from "@vscode/l10n";
 import { commands, Uri, window, workspace } from "vscode";
 import type { CommentReply, CommentThread, Disposable } from "vscode";
 
-import type { ReviewProposal } from "../protocol.ts";
+import type { ReviewHunk, ReviewProposal } from "../protocol.ts";
 import { asNotice } from "../setup/plainText.ts";
 import { fileAt, hunkOf } from "./desk.ts";
 import type { Desk } from "./desk.ts";
@@ -14,6 +14,8 @@ import { stations, walk } from "./order.ts";
 import { hereIn } from "./places.ts";
 import type { Grouping, Node, Tree } from "./tree.ts";
 import type { Target, Threads } from "./threads.ts";
+import type { HunksOf } from "./ticks.ts";
+import { openHunks } from "./words.ts";
 
 /** What a command was called with: a row (and all rows that are selected), a target of ours, an editor's address, or nothing. */
 type Pointed = Node | Target | CommentThread | Uri | undefined;
@@ -23,11 +25,11 @@ type Verdict = "accept" | "reject";
 export function registerActions(desk: Desk, tree: Tree, threads: Threads): Disposable[] {
   async function decide(verdict: Verdict, pointed: Pointed, rows?: readonly Node[]): Promise<void> {
     const many = pointed === undefined || (rows?.length ?? 0) > 1 ? rows : undefined;
-    const targets = many === undefined ? [await at(pointed)] : merged(many.map(tree.targetOf));
-    for (const target of targets) {
-      if (target !== undefined) {
-        await execute(verdict, target);
-      }
+    const [alone] = many ?? [];
+    if (many === undefined || many.length === 1) {
+      await execute(verdict, await at(pointed ?? alone));
+    } else {
+      await executeTogether(verdict, hunksIn(desk, verdict, many.map(tree.targetOf)));
     }
   }
 
@@ -98,6 +100,9 @@ export function registerActions(desk: Desk, tree: Tree, threads: Threads): Dispo
     reject: (pointed: Pointed, rows?: readonly Node[]) => decide("reject", pointed, rows),
     acceptSelected: () => decide("accept", undefined, tree.selected()),
     rejectSelected: () => decide("reject", undefined, tree.selected()),
+    acceptTicked: () => executeTogether("accept", tree.ticked()),
+    rejectTicked: () => executeTogether("reject", tree.ticked()),
+    untick: () => tree.untick(),
     acceptFile: async (pointed: Elsewhere) => decide("accept", await wholeFile(desk, pointed)),
     rejectFile: async (pointed: Elsewhere) => decide("reject", await wholeFile(desk, pointed)),
     acceptProposal: () => decide("accept", wholeProposal(desk)),
@@ -158,17 +163,26 @@ function openedIn(desk: Desk): ReviewProposal | undefined {
   return desk.now().proposals.find((one) => one.proposalId === address?.proposalId || isTabOf(tab, one));
 }
 
-/** *targets* with all hunks of one proposal in one decision, so that one undo takes them back. */
-function merged(targets: readonly Target[]): Target[] {
-  const whole = targets.filter((target) => target.hunkIds.length === 0);
-  const byProposal = new Map<string, Set<string>>();
+/** The hunks of *targets* that wait, by their proposal. A hunk that is off, or lost its place, is accepted with no others. */
+function hunksIn(desk: Desk, verdict: Verdict, targets: readonly Target[]): HunksOf {
+  const found: Record<string, string[]> = {};
   for (const { proposalId, path, hunkIds } of targets) {
-    const isPart = whole.some((one) => one.proposalId === proposalId && (one.path === "" || one.path === path));
-    if (hunkIds.length > 0 && !isPart) {
-      byProposal.set(proposalId, new Set([...(byProposal.get(proposalId) ?? []), ...hunkIds]));
-    }
+    const files = desk.find(proposalId)?.files.filter((file) => path === "" || path === file.path) ?? [];
+    const isMeant = (hunk: ReviewHunk): boolean => (hunkIds.length > 0 ? hunkIds.includes(hunk.hunkId) : verdict === "reject" || !hunk.off);
+    const waiting = openHunks(files).filter((hunk) => isMeant(hunk) && (verdict === "reject" || hunk.state !== "stale"));
+    found[proposalId] = [...new Set([...(found[proposalId] ?? []), ...waiting.map(({ hunkId }) => hunkId)])];
   }
-  return [...whole, ...[...byProposal].map(([proposalId, hunkIds]) => ({ proposalId, path: "", hunkIds: [...hunkIds] }))];
+  return Object.fromEntries(Object.entries(found).filter(([, hunkIds]) => hunkIds.length > 0));
+}
+
+/** Decides about *hunks*, of however many proposals, at once: one question, and one undo takes them back. */
+async function executeTogether(verdict: Verdict, hunks: HunksOf): Promise<void> {
+  const [only, ...others] = Object.entries(hunks);
+  if (only === undefined || others.length === 0) {
+    await execute(verdict, only && { proposalId: only[0], path: "", hunkIds: only[1] });
+    return;
+  }
+  await commands.executeCommand(`rolecall.all.${verdict}`, { hunks });
 }
 
 /** Saves what accepted hunks changed, once somebody asks for it. */

@@ -49,6 +49,6 @@ function actions(proposal: ReviewProposal, file: ReviewFile, hunk: ReviewHunk): 
     command("accept", `${caution}$(check) ${needs === "" ? t("Accept {0}", one) : t("Accept {0} with {1}", one, needs)}`),
     command("reject", `$(close) ${t("Reject {0}", one)}`),
     ...(hunk.kind === "text" ? [command("revise", `$(sync) ${t("Revise {0}…", one)}`)] : []),
-    command("why", "$(comment) Why"),
+    command("why", `$(comment) ${t("Why {0}", one)}`),
   ];
 }

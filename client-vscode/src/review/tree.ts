@@ -1,7 +1,18 @@
 /** The view of what waits: proposals, their tasks or files, and hunks, each with its state and what can be done. */
 
+import {
+  commands,
+  EventEmitter,
+  MarkdownString,
+  ThemeColor,
+  ThemeIcon,
+  TreeItem,
+  TreeItemCheckboxState,
+  TreeItemCollapsibleState,
+  Uri,
+  window,
+} from "vscode";
 import { t } from "@vscode/l10n";
-import { EventEmitter, MarkdownString, ThemeColor, ThemeIcon, TreeItem, TreeItemCollapsibleState, Uri, window } from "vscode";
 import type { Disposable, TreeDataProvider } from "vscode";
 
 import type { ReviewFile, ReviewHunk, ReviewProposal } from "../protocol.ts";
@@ -9,7 +20,9 @@ import { fileAt, hunkOf } from "./desk.ts";
 import type { Changes, Desk } from "./desk.ts";
 import { about } from "./threads.ts";
 import type { Target } from "./threads.ts";
-import { aboutFile, aboutHunk, aboutProposal, asMarkdown, countHunks, isOpen, openHunks, pathAfter, shortTitle, stateName, waiting } from "./words.ts";
+import { createTicks, hasBox } from "./ticks.ts";
+import type { HunksOf, Ticks } from "./ticks.ts";
+import { aboutFile, aboutHunk, aboutProposal, asMarkdown, countHunks, isOpen, joined, openHunks, pathAfter, shortTitle, stateName, waiting } from "./words.ts";
 
 export type Grouping = "files" | "tasks";
 
@@ -27,6 +40,9 @@ export interface Node {
 export interface Tree extends Disposable {
   group(by: Grouping): void;
   selected(): readonly Node[];
+  /** The hunks whose boxes are ticked. */
+  ticked(): HunksOf;
+  untick(): void;
   /** What a row stands for, when somebody decides about it. */
   targetOf(node: Node): Target;
 }
@@ -37,6 +53,7 @@ const NO_TASK = "-";
 export function createTree(desk: Desk): Tree {
   const changed = new EventEmitter<Node | Node[] | undefined>();
   const rows = new Map<string, Node>();
+  const ticks = createTicks();
   let grouping: Grouping = "files";
   let listed = "";
 
@@ -73,7 +90,8 @@ export function createTree(desk: Desk): Tree {
     const { proposals } = desk.now();
     const all = proposals.flatMap((proposal) => proposal.files);
     const n = openHunks(all).length;
-    view.description = waiting(all.flatMap((file) => file.hunks));
+    ticks.keepOpen(proposals);
+    tellTicks();
     view.badge = n === 0 ? undefined : { value: n, tooltip: n === 1 ? t("1 hunk of Rolecall waits") : t("{0} hunks of Rolecall wait", n) };
     // A row is drawn with all that is below it, so that of a proposal is only where it reads otherwise itself.
     const list = proposals.map((proposal) => `${proposal.proposalId} ${aboutProposal(proposal)}`).join("\n");
@@ -88,28 +106,82 @@ export function createTree(desk: Desk): Tree {
     changed.fire(files);
   }
 
-  const provider: TreeDataProvider<Node> = { onDidChangeTreeData: changed.event, getChildren: childrenOf, getTreeItem: (node) => itemOf(desk, node) };
+  /** Says beside the view's title how many wait and are ticked, and to the menus whether any is. */
+  function tellTicks(): void {
+    const { proposals } = desk.now();
+    const n = Object.values(ticks.of(proposals)).flat().length;
+    view.description = joined(n > 0 ? t("{0} ticked", n) : "", waiting(proposals.flatMap(({ files }) => files).flatMap((file) => file.hunks)));
+    void commands.executeCommand("setContext", "rolecall.review.ticked", n > 0);
+  }
+
+  /** Ticks or unticks rows; VS Code itself does so with the boxes above and below them. */
+  function tick(items: readonly [Node, TreeItemCheckboxState][]): void {
+    for (const [node, state] of items) {
+      for (const { hunkId } of hunksOf(desk, node).filter(hasBox)) {
+        ticks.put(node.proposalId, hunkId, state === TreeItemCheckboxState.Checked);
+      }
+    }
+    tellTicks();
+    if (grouping === "tasks") {
+      changed.fire(undefined);
+    }
+  }
+
+  const getTreeItem = (node: Node): TreeItem => withBox(itemOf(desk, node), node, hunksOf(desk, node).filter(hasBox), ticks);
+  const provider: TreeDataProvider<Node> = { onDidChangeTreeData: changed.event, getChildren: childrenOf, getTreeItem };
   const view = window.createTreeView("rolecall.review", { treeDataProvider: provider, canSelectMany: true, showCollapseAll: true });
-  const listening = desk.onDidChange(redraw);
+  const listening = [desk.onDidChange(redraw), view.onDidChangeCheckboxState(({ items }) => tick(items))];
   return {
     group(by) {
       grouping = by;
       changed.fire(undefined);
     },
     selected: () => view.selection,
+    ticked: () => ticks.of(desk.now().proposals),
+    untick() {
+      ticks.clear();
+      tellTicks();
+      changed.fire(undefined);
+    },
     targetOf(node) {
       const { proposalId, path, hunkId } = node;
-      const proposal = desk.find(proposalId);
-      const waiting = node.kind === "task" && proposal ? inTask(proposal, node.task).filter(({ hunk }) => isOpen(hunk)) : [];
-      const hunkIds = hunkId === "" ? waiting.map(({ hunk }) => hunk.hunkId) : [hunkId];
+      const ofTask = node.kind === "task" ? hunksOf(desk, node).filter(isOpen) : [];
+      const hunkIds = hunkId === "" ? ofTask.map((hunk) => hunk.hunkId) : [hunkId];
       return { proposalId, path, hunkIds };
     },
     dispose() {
-      listening.dispose();
+      listening.forEach((one) => one.dispose());
       view.dispose();
       changed.dispose();
     },
   };
+}
+
+/** The hunks that a row stands for: all that are below it. */
+function hunksOf(desk: Desk, node: Node): readonly ReviewHunk[] {
+  const proposal = desk.find(node.proposalId);
+  if (proposal === undefined) {
+    return [];
+  }
+  if (node.kind === "task") {
+    return inTask(proposal, node.task).map(({ hunk }) => hunk);
+  }
+  const files = node.kind === "proposal" ? proposal.files : proposal.files.filter((file) => file === fileAt(proposal, node.path));
+  return files.flatMap((file) => file.hunks).filter((hunk) => node.kind !== "hunk" || hunk.hunkId === node.hunkId);
+}
+
+/** *item* with a box, ticked once each of *hunks* is; without one where there are none. */
+function withBox(item: TreeItem, node: Node, hunks: readonly ReviewHunk[], ticks: Ticks): TreeItem {
+  if (hunks.length > 0) {
+    const isTicked = hunks.every((hunk) => ticks.has(node.proposalId, hunk.hunkId));
+    const what = node.kind === "hunk" ? `${node.proposalId}/${node.hunkId}` : t("{0} of {1}", countHunks(hunks.length), node.proposalId);
+    item.checkboxState = {
+      state: isTicked ? TreeItemCheckboxState.Checked : TreeItemCheckboxState.Unchecked,
+      tooltip: t("Tick {0}, to accept or reject all that is ticked", what),
+      accessibilityInformation: { label: t("Tick {0}", what) },
+    };
+  }
+  return item;
 }
 
 function inTask(proposal: ReviewProposal, task: string): { file: ReviewFile; hunk: ReviewHunk }[] {
@@ -180,8 +252,8 @@ function taskItem(proposal: ReviewProposal, task: string): TreeItem {
   return item;
 }
 
-const ICONS: Record<ReviewHunk["state"], ThemeIcon> = {
-  pending: new ThemeIcon("circle-large-outline"),
+/** A hunk that nobody has looked at yet has its box alone. */
+const ICONS: Partial<Record<ReviewHunk["state"], ThemeIcon>> = {
   edited: new ThemeIcon("edit"),
   accepted: new ThemeIcon("pass-filled", new ThemeColor("charts.green")),
   rejected: new ThemeIcon("circle-slash"),
@@ -191,7 +263,10 @@ const ICONS: Record<ReviewHunk["state"], ThemeIcon> = {
 function hunkItem(proposal: ReviewProposal, file: ReviewFile, hunk: ReviewHunk, task: string): TreeItem {
   const item = new TreeItem(task === "" ? shortTitle(file, hunk) : hunk.title);
   item.id = `${proposal.proposalId}/${hunk.hunkId} ${task}`;
-  item.iconPath = ICONS[hunk.state];
+  const icon = ICONS[hunk.state];
+  if (icon !== undefined) {
+    item.iconPath = icon;
+  }
   item.description = aboutHunk(hunk);
   item.tooltip = about(proposal, file, hunk);
   item.contextValue = `hunk ${isOpen(hunk) ? (hunk.state === "stale" ? "stale" : "open") : "decided"}`;

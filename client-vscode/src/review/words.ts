@@ -80,7 +80,8 @@ export function waiting(hunks: readonly ReviewHunk[]): string {
   return hunks.length === 0 ? "" : open === hunks.length ? countHunks(open) : open === 0 ? t("decided") : t("{0} of {1} left", open, countHunks(hunks.length));
 }
 
-function joined(...parts: string[]): string {
+/** The parts that say something, side by side. */
+export function joined(...parts: string[]): string {
   return parts.filter((part) => part !== "").join(" · ");
 }
 

@@ -2,9 +2,7 @@
 //
 // The last line it prints is a JSON object: what was on the page, and which requests it made to the outside.
 
-import { readFileSync, writeFileSync } from "node:fs";
-
-import { editor, openFromExplorer, openWorkbench, page, play, runCommand, scenario, step } from "./workbench.mjs";
+import { editor, openFromExplorer, openInColours, otherColours, page, play, runCommand, scenario, step } from "./workbench.mjs";
 
 const input = page.locator(".quick-input-widget input.input");
 const outside = [];
@@ -46,14 +44,6 @@ async function drawAt({ open, at }) {
   return graphPage();
 }
 
-/** Opens a window in other colours. */
-async function openInColours(url, name, kind) {
-  const settings = JSON.parse(readFileSync(scenario.settings, "utf8"));
-  writeFileSync(scenario.settings, JSON.stringify({ ...settings, "workbench.colorTheme": name }));
-  await openWorkbench(url);
-  await page.locator(`.monaco-workbench.${kind}`).waitFor();
-}
-
 const box = (frame, label) => frame.locator(".box", { hasText: label }).first();
 
 await play(async () => {
@@ -93,9 +83,9 @@ await play(async () => {
     await frame.locator("#kind").selectOption("modules");
     await frame.locator(".heading", { hasText: "Import" }).first().waitFor();
   });
-  for (const [name, shot, kind] of [["Dark Modern", "dark", "vs-dark"], ["Default High Contrast", "high-contrast", "hc-black"]]) {
+  for (const [theme, kind, shot] of otherColours) {
     await step(shot, async () => {
-      await openInColours(scenario.url, name, kind);
+      await openInColours(scenario.url, theme, kind);
       frame = await drawAt(scenario);
       await box(frame, scenario.around[0]).waitFor();
       await box(frame, scenario.center).focus();

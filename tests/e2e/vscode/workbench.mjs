@@ -1,6 +1,7 @@
 // A VS Code workbench in a browser, and what a developer does in every scenario. The first argument of the program that
 // imports this is the scenario, a JSON object.
 
+import { readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 
@@ -54,6 +55,19 @@ export async function openWorkbench(url = scenario.url) {
   await page.getByRole("treeitem").first().waitFor();
   await page.getByRole("tab", { name: "Rolecall" }).first().waitFor();
 }
+
+/** Opens a window in other colours: a theme by its name, and the class that the workbench has with it. */
+export async function openInColours(url, theme, kind) {
+  const settings = JSON.parse(readFileSync(scenario.settings, "utf8"));
+  writeFileSync(scenario.settings, JSON.stringify({ ...settings, "workbench.colorTheme": theme }));
+  await openWorkbench(url);
+  await page.locator(`.monaco-workbench.${kind}`).waitFor();
+}
+
+export const otherColours = [
+  ["Dark Modern", "vs-dark", "dark"],
+  ["Default High Contrast", "hc-black", "high-contrast"],
+];
 
 /** Runs a command by its title. The palette is opened again where a page that was just drawn took the focus from it. */
 export async function runCommand(title) {
