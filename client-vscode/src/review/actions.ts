@@ -50,7 +50,7 @@ export function registerActions(desk: Desk, tree: Tree, threads: Threads): Dispo
   }
 
   async function show(pointed: Pointed): Promise<void> {
-    const target = await at(pointed);
+    const target = (pointed === undefined ? nextToOpen(desk) : undefined) ?? (await at(pointed));
     const proposal = (target && desk.find(target.proposalId)) ?? desk.now().proposals[0];
     if (proposal === undefined) {
       void window.showInformationMessage(t("Nothing waits to be reviewed."));
@@ -155,6 +155,15 @@ async function wholeFile(desk: Desk, pointed: Elsewhere): Promise<Target | undef
 function wholeProposal(desk: Desk): Target | undefined {
   const proposal = openedIn(desk);
   return proposal && { proposalId: proposal.proposalId, path: "", hunkIds: [] };
+}
+
+/** From a diff of a proposal the whole of it, and from that the next proposal. */
+function nextToOpen(desk: Desk): Target | undefined {
+  const { proposals } = desk.now();
+  const here = openedIn(desk);
+  const isWhole = here !== undefined && isTabOf(window.tabGroups.activeTabGroup.activeTab, here);
+  const next = here && isWhole ? proposals[(proposals.indexOf(here) + 1) % proposals.length] : here;
+  return next && { proposalId: next.proposalId, path: "", hunkIds: [] };
 }
 
 function openedIn(desk: Desk): ReviewProposal | undefined {
