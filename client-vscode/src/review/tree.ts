@@ -236,6 +236,7 @@ function fileItem(proposal: ReviewProposal, file: ReviewFile): TreeItem {
   item.iconPath = ThemeIcon.File;
   item.description = aboutFile(file);
   item.tooltip = `${pathAfter(file)}${file.guarded === "" ? "" : `\n${t("Guarded: {0}", file.guarded)}`}`;
+  item.accessibilityInformation = { label: `${pathAfter(file)}, ${item.description}` };
   item.contextValue = open > 0 ? "file open" : "file";
   item.command = { command: "rolecall.review.show", title: t("Open"), arguments: [{ proposalId: proposal.proposalId, path: file.path, hunkIds: [] }] };
   return item;

@@ -103,12 +103,18 @@ function questionItem(text: string): TreeItem {
 const now = (): number => Date.now() / 1000;
 const CAN_GO_ON: readonly string[] = ["paused", "interrupted", "cancelled", "waiting", "failed"];
 
+/** What a screen reader says of a row: what is written there, and not what one reads by pointing at it. */
+function spoken(...parts: string[]): { label: string } {
+  return { label: parts.filter((part) => part !== "").join(", ") };
+}
+
 function runItem(run: RunInShort): TreeItem {
   const isAtWork = run.state === "running" || run.state === "pausing";
   const item = new TreeItem(shortened(run.about), isAtWork ? TreeItemCollapsibleState.Expanded : TreeItemCollapsibleState.Collapsed);
   item.id = run.runId;
   item.description = aboutRun(run, now());
   item.tooltip = [run.about, run.path, isAtWork ? run.step : run.error].filter((part) => part !== "").join("\n\n");
+  item.accessibilityInformation = spoken(run.about, item.description);
   item.iconPath = icon(run.state);
   item.contextValue = `run ${isAtWork ? run.state : CAN_GO_ON.includes(run.state) ? "stopped" : "ended"}`;
   return item;
@@ -128,6 +134,7 @@ function stepItem(run: RunInShort, step: RunStep, at: number): TreeItem {
   item.id = `${run.runId}/${step.title}/${at}`;
   item.description = aboutStep(step, now());
   item.tooltip = step.error === "" ? `${titleOf(step)}: ${item.description}` : step.error;
+  item.accessibilityInformation = spoken(titleOf(step), item.description, step.error);
   item.iconPath = icon(step.state);
   return item;
 }
@@ -150,6 +157,7 @@ function callItem(run: RunInShort, call: RunCall): TreeItem {
   item.id = `${run.runId}/call ${call.call}`;
   item.description = aboutCall(call);
   item.tooltip = call.error === "" ? t("Show what was sent, and the reply.") : call.error;
+  item.accessibilityInformation = spoken(t("Call {0}", call.call), item.description, call.error);
   item.iconPath = call.state === "done" ? new ThemeIcon("comment-discussion") : icon(call.state);
   item.command = { command: "rolecall.runs.sent", title: t("Show What Was Sent"), arguments: [{ kind: "call", run, call } satisfies Row] };
   return item;

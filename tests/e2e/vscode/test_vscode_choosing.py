@@ -86,4 +86,18 @@ def test_proposals_are_reviewed_by_keys_alone_and_each_thing_to_press_names_its_
     play: Play, scenario: Mapping[str, object]
 ) -> None:
     report = play("keyboard.mjs", scenario)
-    print(report["view"], *report["lenses"], report["ticked"], report["status"], report["asked"], sep="\n")
+    heard = report["view"]
+    for row in (
+        'treeitem "adds shout to shop/labels.py (4 lines), h1, waits"',
+        'checkbox "Tick p2/h1"',
+        'treeitem "shop/old.py, goes · 1 hunk',
+        'treeitem "shop/prices.py, from shop/price.py · 2 hunks',
+        'treeitem "shop/tax.py, new · 1 hunk',
+        'treeitem "Shout the labels, finished',
+    ):
+        assert row in heard, heard
+    named = "p2/h1 adds shout to shop/labels.py (4 lines)"
+    assert [one.split(" | ")[1] for one in report["lenses"]] == [named] * 4
+    assert all(one.startswith("button") and "h1" in one.split(" | ")[0] for one in report["lenses"])
+    assert report["ticked"].startswith("2 ticked")
+    assert report["status"].startswith("Rolecall: 5 hunks wait")
