@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from pydantic import Field
 
 from rolecall_server.team.documents.diagrams import CallFlow, ClassDiagram
 from rolecall_server.team.documents.values import (
     Code,
+    CodeReference,
     FilePath,
     Line,
     Prose,
@@ -52,3 +55,21 @@ class Design(Value):
     call_flow: CallFlow | None = None
     packages: tuple[Package, ...] = ()
     risks: tuple[Line, ...] = ()
+
+
+class Paragraph(Value):
+    """A paragraph of the approach."""
+
+    number: Annotated[int, Field(ge=1)]
+    text: Prose
+
+
+class DesignPart(Value):
+    """The parts of a design that have to be different."""
+
+    paragraphs: tuple[Paragraph, ...] = Field(default=(), description="Of the approach.")
+    files_to_change: tuple[FileWork, ...] = Field(default=(), description="Files that exist.")
+    files_to_add: tuple[FileWork, ...] = ()
+    symbols_to_change: tuple[SymbolWork, ...] = Field(default=(), description="Classes and functions that exist.")
+    symbols_to_add: tuple[SymbolWork, ...] = ()
+    gone: tuple[CodeReference, ...] = Field(default=(), description="Files and symbols that are named no more.")

@@ -26,6 +26,7 @@ from rolecall_server.team.documents import (
     Task,
     TaskList,
 )
+from rolecall_server.team.documents.design import DesignPart
 from rolecall_server.team.documents.links.code_links import unresolved
 from rolecall_server.team.documents.links.linking import check_links
 from rolecall_server.team.documents.understanding import front_pages
@@ -39,6 +40,7 @@ from rolecall_server.team.plan.planning import is_short, title_of_brief
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
+from rolecall_server.team.sprint.redesign import Redesign, find_redesign, merged, told_of
 from rolecall_server.team.test_quality.test_placement import is_for_tests
 from rolecall_server.workspace import file_exists, why_private
 
@@ -47,6 +49,8 @@ SEES_REPOSITORY = frozenset((Kind.REQUIREMENTS, Kind.DESIGN))
 MOST_CHARACTERS, MOST_TASKS = 200_000, 200
 """Of a document that others build on."""
 _MOST_TOLD = 50
+_FOR_RULES = 500
+"""Tokens of the house rules that every role is shown."""
 MAX_USERS = 30
 """So many places that use what a change touches are told to who reviews it."""
 NOBODY = "nobody"
@@ -65,6 +69,10 @@ async def write_document(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
     """
     kind, subject = step.writes[0]
     desk = room.desk(step, pool)
+    if (redesign := find_redesign(step, pool)) is not None and (
+        design := await _redesigned(redesign, step, desk, pool)
+    ):
+        return (as_draft(kind, design, subject),)
     messages = await asyncio.to_thread(_opening, step, desk, pool)
     desk.report("thinking", None)
     content_type: type[Content] = CONTENTS[Kind(kind)]
@@ -79,6 +87,21 @@ async def write_document(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
     if unusable := why_unusable(content):
         raise DocumentUnusable(f"The {kind} cannot be built on: {unusable}", "Edit it, or have it written again.")
     return (as_draft(kind, content, subject),)
+
+
+async def _redesigned(redesign: Redesign, step: Step, desk: Desk, pool: Pool) -> Design | None:
+    """Return the design with what traces to changed requirements written anew; ``None`` where that does not hold, and
+    all of it has to be written.
+    """
+    desk.report("designing anew what changed", None)
+    packed = pack_rules(desk.view, with_rules(Focus(""), desk), _FOR_RULES)
+    system = with_limits(step.role.system_prompt(), desk)
+    opening = told_of(redesign, system, render(packed).strip(), desk.how_to_ask)
+    desk.record(packed, opening)
+    part = (await ask_for(conversation(desk), opening, DesignPart)).value
+    design = merged(redesign.design, part)
+    document = Document(id="new", author=step.role.title, content=design)
+    return None if await asyncio.to_thread(problems_of, document, pool, desk) else design
 
 
 async def _again(
