@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from support.fixture import parse_fixture
 from support.role_run import Finished, ask_role
 from support.scripted_model import ScriptedModel
 from support.stores import open_store
-from support.workspaces import environment
+from support.workspaces import environment, write_workspace
 
 SHOP = parse_fixture("""
     #- shop/__init__.py
@@ -69,8 +69,8 @@ TypeError: unsupported operand type(s) for +=: 'int' and 'str'
 """
 
 
-def repository(folder: Path) -> Repository:
-    SHOP.write_to(folder / "work")
+def repository(folder: Path, files: Mapping[str, str] = SHOP.files) -> Repository:
+    write_workspace(folder / "work", dict(files))
     with_index = Index(folder / "work")
     with_index.scan()
     settings, _ = read_settings({"tests.timeoutSeconds": 60}, {})
@@ -80,10 +80,12 @@ def repository(folder: Path) -> Repository:
     return Repository(Workspace((folder / "work").resolve()), snapshot, store, settings, environment(folder))
 
 
-async def mended(folder: Path, replies: Sequence[str], failure: FailureToMend) -> tuple[Finished, ScriptedModel]:
+async def mended(
+    folder: Path, replies: Sequence[str], failure: FailureToMend, files: Mapping[str, str] = SHOP.files
+) -> tuple[Finished, ScriptedModel]:
     model = ScriptedModel(replies)
     request = RunRequest(brief="Make it pass.", mends=failure)
-    return await ask_role(request, repository(folder), Chosen(model, "the test names it")), model
+    return await ask_role(request, repository(folder, files), Chosen(model, "the test names it")), model
 
 
 async def test_a_failing_test_is_mended_and_the_evidence_says_that_it_failed_before(tmp_path: Path) -> None:
@@ -142,6 +144,14 @@ async def test_a_pasted_traceback_is_mended_without_a_test_where_the_developer_s
     assert [change.path for change in finished.proposal.files] == ["shop/price.py"]
     assert "TypeError: unsupported operand" in model.last_words[0]
     assert "it was raised there, in line 8" in model.last_words[0]
+
+
+async def test_what_makes_a_test_fail_that_runs_nothing_of_the_repository_is_mended_too(tmp_path: Path) -> None:
+    test = "from pathlib import Path\n\n\ndef test_rates():\n    assert Path('rates.txt').read_text() == 'tax 2\\n'\n"
+    files = {**SHOP.files, "rates.txt": "tax 1\n", "tests/test_rates.py": test}
+    told = FailureToMend(("tests/test_rates.py::test_rates",))
+    finished, _ = await mended(tmp_path, [block("rates.txt", "tax 1\n", "tax 2\n")], told, files)
+    assert finished.proposal.evidence.mended == told.tests
 
 
 async def test_a_repair_that_comes_to_nothing_proposes_nothing(tmp_path: Path) -> None:

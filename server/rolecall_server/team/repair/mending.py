@@ -43,7 +43,7 @@ async def mend(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trials]:
         chosen=found.text,
         objection=partial(_objection, desk, failure),
         still_failing=partial(still_failing, found.failing),
-        looks_up=False,
+        looks_up=not found.suspects,
         ladder=_ladder(desk, found, failure) if found.failing else None,
     )
     return work, found.trials

@@ -47,11 +47,11 @@ _TOLD_LINE = re.compile(r"^(?:>|E  |[^\s:][^:\n]{0,300}\.py:\d)")
 
 
 async def first_rung(desk: Desk, found: Reproduction, failure: FailureToMend) -> tuple[ChatMessage, ...]:
-    """Return the conversation that shows the functions under suspicion, and no lookups."""
+    """Return the conversation that shows the functions under suspicion; where there are none, all of the repository."""
+    if not found.suspects:
+        return await _in_repository(desk, found, failure, ())
     parts = [replace(one, is_alone=bool(one.names)) for one in _tests(desk, found.failing)]
     parts += _functions(desk, found.suspects)
-    if not parts:
-        return await _in_repository(desk, found, failure, ())
     return await _open(replace(desk, lookups=()), Focus("", parts=tuple(parts)), found, failure, ())
 
 
