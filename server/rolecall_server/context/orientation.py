@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import configparser
+import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -25,6 +26,8 @@ _FEWEST_LINES = 4
 _NAMES_A_FILE = 6
 _DECIDING = ("filterwarnings", "addopts", "testpaths", "pythonpath", "asyncio_mode", "xfail_strict", "norecursedirs")
 """Settings of pytest that decide how a test ends, or which are run."""
+_CLASSIFIED = re.compile(r"Programming Language :: Python :: (\d+\.\d+)\b")
+_IN_SETUP = re.compile(r"\bpython_requires\s*=\s*[\"']([^\"'\n]+)[\"']")
 _LINTERS = ("ruff", "black", "isort", "flake8", "pylint", "mypy", "pyright", "ty")
 
 
@@ -62,19 +65,53 @@ def _names_in(workspace: Workspace, folder: str) -> list[str]:
 def how_it_runs(view: PackSource) -> Iterator[ContextItem]:
     """Yield three lines: Python and packages, how tests are run, how code is written; nothing where nothing is said."""
     project = _toml(view.workspace, "pyproject.toml")
-    lines = [line for line in (_needs(project), _tests(view, project), _style(view.workspace, project)) if line]
+    lines = [
+        line
+        for line in (_needs(view.workspace, project), _tests(view, project), _style(view.workspace, project))
+        if line
+    ]
     if lines:
         text = "\n".join(lines) + "\n"
         yield ContextItem(ROOT, "How this repository is run", "notes", text, 1, view.count_tokens(text))
 
 
-def _needs(project: Mapping[str, Any]) -> str:
-    declared = _table(project.get("project"))
-    python = declared.get("requires-python")
-    needs = declared.get("dependencies")
+def _needs(workspace: Workspace, project: Mapping[str, Any]) -> str:
+    needs = _table(project.get("project")).get("dependencies")
     packages = ", ".join(str(one) for one in cast("Iterable[Any]", needs)) if isinstance(needs, list) else ""
-    told = [f"Python {python}" if isinstance(python, str) else "", f"needs {packages}" if packages else ""]
+    told = [supported_python(workspace), f"needs {packages}" if packages else ""]
     return "; ".join(part for part in told if part)
+
+
+def supported_python(workspace: Workspace) -> str:
+    """Return the versions of Python that the repository says it supports, such as ``Python >=3.9, declared for 3.9
+    to 3.13``; empty where it does not say.
+    """
+    project = _toml(workspace, "pyproject.toml")
+    declared = _table(project.get("project"))
+    poetry = _table(_table(project.get("tool")).get("poetry"))
+    setup = read_text_or_none(workspace, "setup.py") or ""
+    in_setup = _IN_SETUP.search(setup)
+    found = [
+        declared.get("requires-python"),
+        _table(poetry.get("dependencies")).get("python"),
+        _section(workspace, "setup.cfg", "options").get("python_requires"),
+        in_setup[1] if in_setup else None,
+    ]
+    least = next((one for one in found if isinstance(one, str) and one.strip()), "")
+    classifiers = [
+        *(str(one) for one in cast("Iterable[Any]", declared.get("classifiers") or ())),
+        str(_section(workspace, "setup.cfg", "metadata").get("classifiers", "")),
+        setup,
+    ]
+    named = {version for text in classifiers for version in _CLASSIFIED.findall(text)}
+    versions = sorted(named, key=lambda version: [int(part) for part in version.split(".")])
+    told = [least, f"declared for {_from_to(versions)}" if versions else ""]
+    text = ", ".join(part for part in told if part)
+    return f"Python {text}" if text else ""
+
+
+def _from_to(versions: Sequence[str]) -> str:
+    return versions[0] if len(versions) == 1 else f"{versions[0]} to {versions[-1]}"
 
 
 def _tests(view: PackSource, project: Mapping[str, Any]) -> str:

@@ -52,6 +52,38 @@ def test_how_it_is_run_takes_three_lines_with_the_settings_that_decide_about_tes
     )
 
 
+CLASSIFIED = "Programming Language :: Python :: "
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "told_of"),
+    [
+        (
+            "pyproject.toml",
+            f'[project]\nrequires-python = ">=3.9"\nclassifiers = ["{CLASSIFIED}3.13", "{CLASSIFIED}3.9"]\n',
+            "Python >=3.9, declared for 3.9 to 3.13\n",
+        ),
+        ("pyproject.toml", '[tool.poetry.dependencies]\npython = "^3.10"\n', "Python ^3.10\n"),
+        (
+            "setup.py",
+            f"setup(python_requires='>=3.8', classifiers=['{CLASSIFIED}3.8'])\n",
+            "Python >=3.8, declared for 3.8\n",
+        ),
+        (
+            "setup.cfg",
+            f"[metadata]\nclassifiers =\n    {CLASSIFIED}3.7\n    {CLASSIFIED}3.8\n",
+            "Python declared for 3.7 to 3.8\n",
+        ),
+        ("setup.cfg", "[options]\npython_requires = >=3.7\n", "Python >=3.7\n"),
+    ],
+)
+def test_the_supported_versions_of_python_are_told_wherever_they_are_declared(
+    tmp_path: Path, name: str, text: str, told_of: str
+) -> None:
+    shown = told(tmp_path / "work", {name: text, "a.py": "A = 1\n"}, Focus("a.py"))
+    assert shown["How this repository is run"].text == told_of
+
+
 @pytest.mark.parametrize(
     ("name", "text"),
     [
