@@ -5,7 +5,7 @@ tokens.
 from rolecall_server.context.at_hand import AtHand, EditorDiagnostic
 from rolecall_server.context.items import ContextItem, LeftOut, PackSource
 from rolecall_server.context.named import named_files
-from rolecall_server.context.pack import ContextPack, Focus, Parts, pack, pack_rules, render
+from rolecall_server.context.pack import ContextPack, Focus, Parts, names_one_thing, pack, pack_rules, render
 
 __all__ = [
     "AtHand",
@@ -17,6 +17,7 @@ __all__ = [
     "PackSource",
     "Parts",
     "named_files",
+    "names_one_thing",
     "pack",
     "pack_rules",
     "render",

@@ -10,8 +10,8 @@ from rolecall_analysis import Definition, definitions_in, is_test, select_tests
 from rolecall_analysis.retrieval import Query, rank
 from rolecall_analysis.retrieval.words import identifiers
 from rolecall_server.context.found import Likely, corpus_of
-from rolecall_server.context.items import ContextItem, PackSource, body, check_shown, whole_file
-from rolecall_server.context.parts import in_parts
+from rolecall_server.context.items import ContextItem, PackSource, body, check_shown
+from rolecall_server.context.parts import in_parts, without_licence
 from rolecall_server.errors import FileRefused
 
 _REASON = "the tests that exercise it"
@@ -30,16 +30,12 @@ def exercising(view: PackSource, brief: str, likely: Likely, room_tokens: int) -
     path = _likeliest_tests(view, brief, likely)
     if not path:
         return
+    names = " ".join(one.name for one in likely.concerned[:_MAX_CHANGED])
     try:
         check_shown(view, path)
-        whole = whole_file(view, path, _REASON)
+        yield nearest_tests(view, path, f"{brief}\n{names}", room_tokens, _REASON)
     except FileRefused:
         return
-    if whole.tokens > room_tokens:
-        names = " ".join(one.name for one in likely.concerned[:_MAX_CHANGED])
-        yield _matter(view, path, f"{brief}\n{names}", room_tokens)
-    else:
-        yield whole
 
 
 def _likeliest_tests(view: PackSource, brief: str, likely: Likely) -> str:
@@ -67,16 +63,25 @@ def _named_after(tests: Iterable[str], path: str) -> list[str]:
     return [test for test in tests if PurePosixPath(test).stem in (f"test_{stem}", f"{stem}_test")]
 
 
-def _matter(view: PackSource, path: str, text: str, room_tokens: int) -> ContextItem:
-    """Return the head of the test file *path*, the tests nearest to *text*, and the helpers that they use."""
+def nearest_tests(view: PackSource, path: str, text: str, room_tokens: int, reason: str) -> ContextItem:
+    """Return the test file *path* where it has room; else its head and the tests nearest to *text*, its first ones
+    where none is near, with the helpers that they use.
+
+    Raises:
+        FileRefused: it cannot be read.
+    """
+    whole = without_licence(view, path, reason)
+    if whole.tokens <= room_tokens:
+        return whole
     functions = {one.qualified_name: one for one in definitions_in(view.snapshot, path) if one.kind != "variable"}
     places = {f"{path}::{name}" for name in functions}
     query = Query(text, level="function", candidates=places, limit=_MAX_TESTS)
+    ranked = [one.name for one in rank(corpus_of(view), view.snapshot, query)] if text.strip() else []
     wanted: list[str] = []
-    item = in_parts(view, path, wanted, _REASON)
-    for one in rank(corpus_of(view), view.snapshot, query):
-        more = [*wanted, one.name, *_helpers(view, functions, one.name)]
-        larger = in_parts(view, path, more, _REASON)
+    item = in_parts(view, path, wanted, reason)
+    for name in ranked or [*functions][:_MAX_TESTS]:
+        more = [*wanted, name, *_helpers(view, functions, name)]
+        larger = in_parts(view, path, more, reason)
         if larger.tokens <= room_tokens or not wanted:
             wanted, item = more, larger
     return item

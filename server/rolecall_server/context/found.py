@@ -11,7 +11,7 @@ from rolecall_analysis.queries.symbols import definitions_named
 from rolecall_analysis.retrieval import Corpus, Query, Ranked, rank
 from rolecall_analysis.retrieval.words import code_names
 from rolecall_server.context.items import ContextItem, LeftOut, PackSource, check_shown, whole_file
-from rolecall_server.context.parts import in_parts
+from rolecall_server.context.parts import in_parts, without_licence
 from rolecall_server.errors import FileRefused
 
 _MAX_FILES = 4
@@ -122,10 +122,23 @@ def _said(snapshot: Snapshot, brief: str, order: Sequence[str]) -> list[tuple[st
 
 
 def _code(snapshot: Snapshot, brief: str) -> set[str]:
-    """Return the files that a change may be about: no tests, and no examples or documents unless *brief* says so."""
+    """Return the files that a change may be about: no tests, no examples or documents unless *brief* says so, and none
+    that only passes on names of others.
+    """
     spoken = {word.lower().rstrip("s") for word in _WORD.findall(brief)}
     beside = {folder for folder in _BESIDE if folder.rstrip("s") not in spoken}
-    return {path for path in snapshot.files if not is_test(snapshot, path) and beside.isdisjoint(path.split("/")[:-1])}
+    return {
+        path
+        for path in snapshot.files
+        if not is_test(snapshot, path)
+        and beside.isdisjoint(path.split("/")[:-1])
+        and not _passes_names_on(snapshot, path)
+    }
+
+
+def _passes_names_on(snapshot: Snapshot, path: str) -> bool:
+    facts = snapshot.files[path]
+    return bool(facts.imports) and all(one.name.startswith("__") for one in facts.definitions)
 
 
 def _in_order(files: Sequence[Ranked], functions: Sequence[Ranked], readable: Mapping[str, ContextItem]) -> list[str]:
@@ -155,9 +168,10 @@ def _shown(
             shown[path] = texts[path]
             left -= texts[path].tokens
     names: dict[str, list[str]] = {}
+    whole = frozenset(shown)
     for path, name in wanted:
         before = shown.get(path)
-        if before is not None and before.zoom == "file":
+        if path in whole:
             continue
         more = [*names.get(path, ()), name]
         item = in_parts(view, path, more, texts[path].reason)
@@ -171,7 +185,7 @@ def _shown(
 def _whole(view: PackSource, ranked: Ranked) -> ContextItem | LeftOut:
     try:
         check_shown(view, ranked.path)
-        return whole_file(view, ranked.path, _why(ranked))
+        return without_licence(view, ranked.path, _why(ranked))
     except FileRefused as error:
         return LeftOut(ranked.path, _why(ranked), "file", 1, 0, error.what)
 

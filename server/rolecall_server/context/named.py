@@ -6,12 +6,16 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
+from rolecall_analysis import definitions_in
+from rolecall_server.context.found import found_within
 from rolecall_server.context.items import ContextItem, LeftOut, PackSource, check_shown, lines_of, whole_file
 from rolecall_server.errors import FileRefused
 from rolecall_server.workspace import Workspace, file_exists, split_lines
 
 _SHARE = 0.12
 """Of the room, for each."""
+_SHARE_OF_CODE = 0.2
+"""Of the room, for the parts of a file that defines things."""
 _SHARE_OF_TOP = 0.3
 """Of that, for the first lines: a changelog goes on there."""
 _LINES_AROUND = 6
@@ -58,8 +62,8 @@ def _is_there(workspace: Workspace, path: str) -> bool:
 
 
 def named_passages(view: PackSource, path: str, brief: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
-    """Yield all of *path* if it takes no more than its share of the room; else its first lines and those about what
-    *brief* quotes.
+    """Yield all of *path* if it takes no more than its share of the room; else of code its top level and what *brief*
+    is about, of other text its first lines and those about what *brief* quotes.
 
     What is mentioned on the fewest lines comes first: a name on every page says little about any of them.
     """
@@ -72,6 +76,9 @@ def named_passages(view: PackSource, path: str, brief: str, room_tokens: int) ->
         return
     if whole.tokens <= budget:
         yield whole
+        return
+    if definitions_in(view.snapshot, path):
+        yield found_within(view, path, brief, int(room_tokens * _SHARE_OF_CODE), _REASON)
         return
     lines = split_lines(whole.text)
     for first, last in _merged(_chosen(view, lines, brief, budget)):

@@ -15,6 +15,7 @@ from pathlib import Path
 from rolecall_analysis import (
     CallSite,
     Definition,
+    Snapshot,
     callers,
     definitions_in,
     find_definition,
@@ -24,7 +25,7 @@ from rolecall_analysis import (
 )
 from rolecall_analysis.queries.symbols import definitions_named
 from rolecall_server.context.at_hand import AtHand, at_hand
-from rolecall_server.context.exercising import exercising
+from rolecall_server.context.exercising import exercising, nearest_tests
 from rolecall_server.context.found import Likely, corpus_of, found, found_within
 from rolecall_server.context.house_rules import Consent, house_rules
 from rolecall_server.context.items import (
@@ -107,7 +108,8 @@ class Focus:
     also: Mapping[str, str] = field(default_factory=dict[str, str])
     """Files whose beginning is shown in any case, each with the reason."""
     writes_code: bool = False
-    """Who works changes the code: the tests that exercise it and the head of the changelog are shown."""
+    """Who works changes the code, or decides where: the tests that exercise it and the head of the changelog are
+    shown."""
     parts: tuple[Parts, ...] = ()
     """Where there are any, these are shown and nothing around them."""
     named: tuple[str, ...] = ()
@@ -151,8 +153,10 @@ def pack(view: PackSource, focus: Focus, budget_tokens: int) -> ContextPack:
 
 
 def pack_rules(view: PackSource, focus: Focus, budget_tokens: int) -> ContextPack:
-    """Return the rules alone, for a role that works from documents."""
+    """Return the rules and how the repository is run, for a role that works from documents."""
     choice = _with_rules(view, focus, budget_tokens)
+    for told in how_it_runs(view):
+        choice.take(told)
     return ContextPack(tuple(choice.items), tuple(choice.left_out), budget_tokens)
 
 
@@ -285,7 +289,7 @@ def _parts(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[Context
 
 def _front_and_named(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
     for path, reason in focus.also.items():
-        if read_text_or_none(view.workspace, path):
+        if path not in focus.named and read_text_or_none(view.workspace, path):
             yield beginning(view, path, reason, int(room_tokens * _SHARE_OF_ALSO))
     for path in focus.named:
         if is_changelog(path):
@@ -304,11 +308,12 @@ def _in_hand(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[Conte
 
 
 def _tests_to_follow(view: PackSource, focus: Focus, budget_tokens: int) -> Iterator[ContextItem]:
-    """Yield the test file to extend, else the one to imitate."""
+    """Yield the test file to extend, else the one to imitate; of a long one whole tests, those that matter first."""
+    text = f"{focus.brief}\n{focus.symbol}"
     if focus.test_path:
-        yield from _tests_shown(view, focus.test_path, budget_tokens)
+        yield nearest_tests(view, focus.test_path, text, budget_tokens, "the test file to extend")
     elif focus.style_path:
-        yield beginning(view, focus.style_path, "how this repository writes tests", budget_tokens)
+        yield nearest_tests(view, focus.style_path, text, budget_tokens, "how this repository writes tests")
 
 
 def _around_the_file(view: PackSource, focus: Focus) -> Iterator[ContextItem | LeftOut]:
@@ -333,16 +338,6 @@ def _short_outline(view: PackSource, path: str, reason: str) -> Iterator[Context
             continue
         text = "\n".join([*lines[:_LONGEST_OUTLINE], f"... {len(lines) - _LONGEST_OUTLINE} more"])
         yield replace(item, text=text, tokens=view.count_tokens(text))
-
-
-def _tests_shown(view: PackSource, path: str, budget_tokens: int) -> Iterator[ContextItem]:
-    """Yield the test file to extend: whole where it fits, else its beginning for the style and its outline."""
-    whole = whole_file(view, path, "the test file to extend")
-    if whole.tokens <= budget_tokens:
-        yield whole
-        return
-    yield beginning(view, path, "the test file to extend", budget_tokens // 2)
-    yield from outline(view, path, "all it defines")
 
 
 def _call_sites(view: PackSource, path: str, targets: Sequence[Definition]) -> Iterator[ContextItem]:
@@ -373,7 +368,12 @@ def _is_caller(view: PackSource, site: CallSite, target: Definition) -> bool:
     """
     if site.certain:
         return True
-    return target.name not in _OF_PYTHON and len(definitions_named(view.snapshot, target.name)) == 1
+    return names_one_thing(view.snapshot, target.name)
+
+
+def names_one_thing(snapshot: Snapshot, name: str) -> bool:
+    """Return whether one definition alone has *name*, and no type of Python's own: then a call by it means that one."""
+    return name not in _OF_PYTHON and len(definitions_named(snapshot, name)) == 1
 
 
 def _used(view: PackSource, path: str, definition: Definition | None) -> Iterator[ContextItem]:

@@ -44,6 +44,22 @@ def in_parts(view: PackSource, path: str, wanted: Collection[str], reason: str) 
     return ContextItem(path, f"{reason}; {HOW_TO_READ}", "parts", text, 1, view.count_tokens(text), _runs(kept))
 
 
+def without_licence(view: PackSource, path: str, reason: str) -> ContextItem:
+    """Return all of *path* but the comment about its licence, where it begins with one.
+
+    Raises:
+        FileRefused: it cannot be read.
+    """
+    whole = whole_file(view, path, reason)
+    lines = split_lines(whole.text)
+    licence = _licence(lines)
+    if len(licence) < _SHORTEST_GAP:
+        return whole
+    kept = set(range(len(lines))) - licence
+    text = "".join(lines[number] for number in sorted(kept))
+    return ContextItem(path, f"{reason}; without its licence", "parts", text, 1, view.count_tokens(text), _runs(kept))
+
+
 def _kept(lines: Sequence[str], definitions: Sequence[Definition], wanted: Collection[str]) -> set[int]:
     """Return the numbers of the lines to show, from 0."""
     blocks = [one for one in definitions if one.kind != "variable"]

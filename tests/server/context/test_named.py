@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_analysis import Snapshot
+from rolecall_analysis import Index, Snapshot
 from rolecall_server.context import ContextItem, Focus, PackSource, named_files, pack
 from rolecall_server.context.named import named_passages
 from rolecall_server.errors import FileRefused
@@ -64,6 +64,20 @@ def test_of_a_long_one_the_beginning_is_shown_and_what_tells_of_the_names_that_t
     lines = shown[passage].splitlines()
     assert (passage, lines[6], len(lines)) == (195, "Chapter 200 explains ``refund()`` and is about other things.", 13)
     assert estimate_tokens("".join(shown.values())) <= 0.13 * 5000
+
+
+def test_of_a_long_file_of_code_the_top_and_what_the_brief_is_about_are_shown(tmp_path: Path) -> None:
+    others = "".join(f"def other_{n}(value):\n    first = value + {n}\n    return first\n\n\n" for n in range(300))
+    text = f"import math\n\nRATE = 2\n\n\n{others}def refund(order):\n    return -order\n"
+    root = write_workspace(tmp_path / "work", {"shop/orders.py": text})
+    index = Index(root)
+    index.scan()
+    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
+    (item,) = named_passages(view, "shop/orders.py", "Let `refund` round, in shop/orders.py.", 5000)
+    assert isinstance(item, ContextItem)
+    assert item.text.startswith("import math\n\nRATE = 2\n")
+    assert item.text.endswith("def refund(order):\n    return -order\n")
+    assert item.tokens <= 0.2 * 5000
 
 
 def test_what_the_repository_keeps_from_models_is_not_shown(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -297,14 +298,31 @@ def test_a_file_that_is_not_there_is_refused(view: PackSource) -> None:
         pack(view, Focus("shop/nothing.py"), AMPLE)
 
 
-def test_a_long_test_file_is_shown_by_its_beginning_and_does_not_crowd_out_the_callers(tmp_path: Path) -> None:
-    many = "".join(f"    def test_{i}():\n        assert total([{i}]) == {i}\n\n" for i in range(300))
-    view = view_of(tmp_path, SHOP + f"    #- tests/test_long.py\n    from shop.price import total\n\n{many}")
-    found = pack(view, Focus("shop/price.py", test_path="tests/test_long.py"), 3000)
-    reasons = [item.reason for item in found.items]
-    assert any(reason.startswith("the test file to extend: the first ") for reason in reasons), reasons
-    assert "calls total" in reasons
+@pytest.mark.parametrize("role", ["test_path", "style_path"])
+def test_of_a_long_test_file_whole_tests_are_shown_the_nearest_first_and_the_callers_have_room(
+    tmp_path: Path, role: str
+) -> None:
+    many = "".join(
+        f"    def test_{i}():\n        first = {i}\n        assert total([{i}]) == first\n\n" for i in range(300)
+    )
+    near = "    def test_discount():\n        assert total([1], discount=1) == 0\n"
+    view = view_of(tmp_path, SHOP + f"    #- tests/test_long.py\n    from shop.price import total\n\n{many}{near}")
+    focus = replace(Focus("shop/price.py", brief="Let total take a discount"), **{role: "tests/test_long.py"})
+    found = pack(view, focus, 3000)
+    (tests,) = (item for item in found.items if item.path == "tests/test_long.py")
+    assert tests.text.startswith("from shop.price import total\n")
+    assert "def test_discount():\n    assert total([1], discount=1) == 0\n" in tests.text
+    assert tests.text.count("def test_") == tests.text.count("    assert total(")
+    assert "calls total" in [item.reason for item in found.items]
     assert found.tokens <= 3000
+
+
+def test_a_licence_above_a_short_file_is_not_shown(tmp_path: Path) -> None:
+    licence = "".join(f"    # Licence, line {n}\n" for n in range(9))
+    view = view_of(tmp_path, f"    #- shop/tax.py\n{licence}\n    def tax(price):\n        return price / 10\n")
+    (item,) = (item for item in pack(view, Focus("", brief="Let `tax` be a fifth"), AMPLE).items if item.lines)
+    assert item.text.strip() == "def tax(price):\n    return price / 10"
+    assert item.lines == ((11, 12),)
 
 
 @given(budget=st.integers(400, 6000), with_tests=st.booleans(), symbol=st.sampled_from(["", "total", "Basket.worth"]))

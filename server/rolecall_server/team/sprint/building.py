@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.review.checks.graph_checks import check_changes
 from rolecall_server.sandbox import NotRun
 from rolecall_server.store.messages import NewMessage
-from rolecall_server.team.documents import CaseKind, Kind, SprintReview, Task, TestCase, TestPlan
+from rolecall_server.team.documents import CaseKind, Design, Kind, SprintReview, Task, TestCase, TestPlan
 from rolecall_server.team.messages.board import Pool, as_draft, content_of
 from rolecall_server.team.messages.edits import Edits, desk_with, fingerprints, joined
 from rolecall_server.team.messages.rendering import tell
@@ -186,13 +186,14 @@ async def _whole_work(step: Step, desk: Desk) -> AttemptWork:
 
 
 async def _task_work(step: Step, desk: Desk, task: Task, fence: EditScope) -> AttemptWork:
-    existing = [path for path in task.files if file_exists(desk.workspace, path)]
-    brief = f"{task.title}\n{task.text}\n{' '.join(task.symbols)}"
-    focus = Focus(existing[0] if existing else "", brief=brief, writes_code=True)
+    there = (path for path in task.files if file_exists(desk.workspace, path))
+    existing = sorted(there, key=lambda path: not path.endswith(".py"))
+    design = step.message(Kind.DESIGN)
+    risks = content_of(design, Design).risks if design else ()
+    brief = "\n".join((task.title, task.text, " ".join(task.symbols), *task.acceptance, *risks))
+    focus = Focus(existing[0] if existing else "", brief=brief, writes_code=True, named=tuple(existing[1:]))
     trials = Trials(desk, [path for path in existing if path.endswith(".py")])
-    told = await asyncio.to_thread(
-        partial(_task_text, step, desk, task, existing[1:], has_tester=fence.room.has_tester)
-    )
+    told = await asyncio.to_thread(_task_text, step, desk, task, has_tester=fence.room.has_tester)
     if begin := tell_how_to_begin(desk):
         told = f"{told}\n\n{begin}"
     opening = await open_conversation(_ENGINEER, desk, focus, told, EDIT_FORMAT + FILE_OPERATIONS)
@@ -208,19 +209,13 @@ async def _task_work(step: Step, desk: Desk, task: Task, fence: EditScope) -> At
     )
 
 
-def _task_text(step: Step, desk: Desk, task: Task, others: Sequence[str], *, has_tester: bool) -> str:
-    """Return a text with the documents, the other files of the task, and last the task itself."""
+def _task_text(step: Step, desk: Desk, task: Task, *, has_tester: bool) -> str:
+    """Return a text with the documents, and last the task itself."""
     documents = [message for message in step.read if message.kind != "edits"]
-    shown = [
-        f"## {path}\n\n````\n{text.rstrip()}\n````\n"
-        for path in others
-        if (text := read_for_model(desk.workspace, path))
-    ]
     files = ", ".join(task.files)
     own_tests = "" if has_tester else " and the tests of what you do"
     parts = [
         tell(documents, desk.workspace),
-        f"# The other files of the task\n\n{chr(10).join(shown)}" if shown else "",
         f"# What to do now\n\n{_PROMPTS['task'].format(task=task.id, title=task.title)}",
         _PROMPTS["files"].format(files=files, own_tests=own_tests) if files else "",
         _PROMPTS["tester"].format(where="in other files " if files else "") if has_tester else "",
