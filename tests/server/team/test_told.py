@@ -17,7 +17,7 @@ from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.settings import Settings
 from rolecall_server.team.messages.edits import SharedBench
 from support.edits import block
-from support.shop_team import BRIEF, DESIGN, RECEIPT, REQUIREMENTS, TAX, shop_speeches
+from support.shop_team import BRIEF, DESIGN, RECEIPT, REQUIREMENTS, TASKS, TAX, shop_speeches
 from support.team_model import TeamModel, fenced
 from support.team_run import OFF, TeamRun, play, team_run
 
@@ -57,6 +57,24 @@ class Failing(SharedBench):
         )
         good = TestResult("tests/test_price.py::test_total_of_nothing", "passed")
         return TestRun("ran", outcomes=(good, bad) if "tests/test_tax.py" in files else (good,))
+
+
+class FailingBesideAnother(Failing):
+    """A bench on which of the two tests of the sprint one fails."""
+
+    async def run(
+        self,
+        files: Mapping[str, str | None],
+        targets: Sequence[str],
+        measure: Sequence[str],
+        *,
+        whole: bool = False,
+        later: Collection[str] = (),
+    ) -> TestRun | NotRun:
+        run = await super().run(files, targets, measure, whole=whole, later=later)
+        assert isinstance(run, TestRun)
+        other = TestResult("tests/test_tax.py::test_receipt_names_the_total", "passed")
+        return TestRun("ran", outcomes=(*run.outcomes, other)) if "tests/test_tax.py" in files else run
 
 
 @pytest.fixture(scope="module")
@@ -137,6 +155,75 @@ async def test_the_reviewer_is_told_who_uses_what_changes(tmp_path: Path) -> Non
     text = await told(team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF), "Reviewer")
     assert "# Who uses what the change touches" in text
     assert "- shop/cart.py:5: `return total(cart)`" in text
+
+
+async def test_users_have_the_numbers_that_their_lines_have_after_the_change(tmp_path: Path) -> None:
+    shift = block("shop/cart.py", "from shop.price import total\n", "import os\n\nfrom shop.price import total\n")
+    moved = shop_speeches(Engineer_T1=f"WIDEN: shop/cart.py: it calls it\n\n{TAX}\n{shift}")
+    text = await told(team_run(tmp_path, TeamModel(moved)).begin(BRIEF), "Reviewer")
+    assert "- shop/cart.py:7: `return total(cart)`" in text
+    assert "- shop/cart.py:5:" not in text
+
+
+async def test_who_only_calls_something_of_the_same_name_is_no_user(tmp_path: Path) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF)
+    (run.root / "shop/sums.py").write_text("class Sum:\n    def total(self):\n        return 0\n")
+    (run.root / "shop/till.py").write_text("def close(till):\n    return till.total()\n")
+    text = await told(run, "Reviewer")
+    assert "- shop/cart.py:5: `return total(cart)`" in text
+    assert "shop/till.py" not in text.partition("# Who uses what the change touches")[2]
+
+
+async def test_the_architect_sees_the_tests_of_what_the_brief_is_about(tmp_path: Path) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF)
+    assert "## tests/test_price.py (the tests that exercise it" in await told(run, "Architect")
+
+
+async def test_a_question_that_was_answered_is_told_by_its_answer_alone(tmp_path: Path) -> None:
+    question = {
+        "id": "Q1",
+        "title": "Is the rate a share?",
+        "options": ["a share", "per cent"],
+        "recommended": "a share",
+    }
+    asked = {**REQUIREMENTS, "questions": [question]}
+    run = team_run(tmp_path, TeamModel(shop_speeches(Product_Manager=fenced(asked)))).begin(BRIEF)
+    for who in ("Architect", "Engineer T1", "Reviewer"):
+        text = await told(run, who)
+        assert text.count("Is the rate a share?") == 1, who
+        assert "per cent" not in text
+        assert "**Answer:**" not in text
+
+
+async def test_what_is_accepted_of_a_task_is_not_told_again_where_the_requirements_say_it(tmp_path: Path) -> None:
+    run = team_run(tmp_path, TeamModel(shop_speeches())).begin(BRIEF)
+    assert (await told(run, "Engineer T1")).count(REQUIREMENTS["requirements"][0]["consequence"]) == 1
+
+
+async def test_who_repairs_sees_of_the_new_tests_those_that_fail(tmp_path: Path) -> None:
+    speeches = shop_speeches(
+        Engineer_repair="Finding: test_tax_is_added: it should expect 100 by R1.",
+        QA_Engineer_repair="Finding: test_tax_is_added: the tax is not added, it should be by R1.",
+    )
+    run = team_run(tmp_path, TeamModel(speeches), bench=FailingBesideAnother(OFF, OFF, 1.0)).begin(BRIEF)
+    for who in ("Engineer repair", "QA Engineer repair"):
+        text = await told(run, who)
+        assert "+ def test_tax_is_added():" in text, who
+        assert "+ def test_receipt_names_the_total():" not in text
+        assert "… 2 lines of tests that pass" in text
+
+
+async def test_of_the_other_files_of_a_task_the_parts_that_matter_are_shown(tmp_path: Path) -> None:
+    others = "".join(f"def other_{n}(cart):\n    first = {n}\n    return first\n\n\n" for n in range(500))
+    task = {**TASKS["tasks"][0], "files": ["shop/price.py", "shop/cart.py"], "symbols": ["shop/cart.py::worth"]}
+    tasks = {**TASKS, "tasks": [task, TASKS["tasks"][1]]}
+    run = team_run(tmp_path, TeamModel(shop_speeches(Project_Manager=fenced(tasks)))).begin(BRIEF)
+    (run.root / "shop/cart.py").write_text(
+        f"from shop.price import total\n\n\n{others}def worth(cart):\n    return total(cart)\n"
+    )
+    text = await told(run, "Engineer T1")
+    assert "def worth(cart):\n    return total(cart)\n" in text
+    assert text.count("def other_") < 60
 
 
 async def test_who_answers_a_review_is_told_the_requirements_it_rests_on(tmp_path: Path) -> None:

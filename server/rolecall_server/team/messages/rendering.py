@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import difflib
 import json
+import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from rolecall_server.store.messages import MessageRow
@@ -18,6 +21,8 @@ from rolecall_server.team.documents import (
     ExecutionReport,
     Kind,
     Outcome,
+    Requirements,
+    TaskList,
     render,
 )
 from rolecall_server.team.documents.values import one_line
@@ -29,11 +34,23 @@ from rolecall_server.workspace import Workspace, read_text_or_none, split_lines
 _CONTEXT_LINES = 12
 _MAX_DIFF_CHARACTERS = 60_000
 _MAX_BAD_TESTS = 30
+_MOSTLY = 0.5
+"""Of a line of what is accepted: with more of it in code it is an example."""
+_IN_CODE = re.compile(r"`([^`\n]+)`")
+_TO_FILL = re.compile(r"^- \*\*Answer:\*\*\n", re.MULTILINE)
 
 
 def tell(messages: Iterable[MessageRow], workspace: Workspace, outlined: Collection[str] = ()) -> str:
-    """Return *messages*, each under a heading; changes of the kinds *outlined* without the bodies of functions."""
-    shown = {message: _shown(message, workspace, outlined).strip() for message in messages}
+    """Return *messages*, each under a heading; changes of the kinds *outlined* without the bodies of functions.
+
+    What another of them says is left out: questions that were answered, and what is accepted of a task where the
+    requirements have the same examples.
+    """
+    messages = [*messages]
+    answered = {one["question"] for message in messages if message.kind == "answers" for one in _answers_in(message)}
+    required = "\n".join(_shown(message, workspace) for message in messages if message.kind == Kind.REQUIREMENTS)
+    said = _ToldElsewhere(frozenset(answered), required, outlined)
+    shown = {message: _shown(message, workspace, said).strip() for message in messages}
     return "\n".join(f"# {_heading(message)}\n\n{text}\n" for message, text in shown.items() if text)
 
 
@@ -105,8 +122,10 @@ def content_in(message: MessageRow) -> Content:
     return content_of(message, CONTENTS[Kind(message.kind)])
 
 
-def diff_of(edits: Edits, workspace: Workspace) -> str:
-    """Return the changes of *edits*, with the number of each line as it is afterwards."""
+def diff_of(edits: Edits, workspace: Workspace, unseen: Mapping[str, Collection[int]] | None = None) -> str:
+    """Return the changes of *edits*, with the number of each line as it is afterwards; of each file without the lines
+    *unseen*, which are from 0.
+    """
     moved = {new: old for old, new in edits.renames.items()}
     parts: list[str] = []
     for path, text in edits.files.items():
@@ -116,7 +135,8 @@ def diff_of(edits: Edits, workspace: Workspace) -> str:
             continue
         before = read_text_or_none(workspace, moved.get(path, path))
         said = f", renamed from {moved[path]}" if path in moved else ", new" if before is None else ""
-        lines = "\n".join(_numbered(split_lines(before or ""), split_lines(text)))
+        hidden = (unseen or {}).get(path, ())
+        lines = "\n".join(_numbered(split_lines(before or ""), split_lines(text), hidden))
         parts.append(f"## {path}{said}\n\n````\n{lines}\n````\n")
     whole = "\n".join(parts)
     if len(whole) > _MAX_DIFF_CHARACTERS:
@@ -130,23 +150,65 @@ def _heading(message: MessageRow) -> str:
     return named.get(message.kind, f"The {message.kind}{about}")
 
 
-def _shown(message: MessageRow, workspace: Workspace, outlined: Collection[str]) -> str:
-    if message.kind in outlined:
+@dataclass(frozen=True)
+class _ToldElsewhere:
+    """What a reader is told elsewhere, or not at all."""
+
+    answered: frozenset[str] = frozenset()
+    """The titles of questions."""
+    required: str = ""
+    """The requirements."""
+    outlined: Collection[str] = ()
+    """The kinds of changes whose functions are told by their signatures."""
+
+
+def _shown(message: MessageRow, workspace: Workspace, said: _ToldElsewhere = _ToldElsewhere()) -> str:
+    if message.kind in said.outlined:
         return interface_of(content_of(message, Edits), workspace)
     if message.kind in set(Kind):
         document = document_in(message)
-        if isinstance(document.content, ExecutionReport):
-            document = document.model_copy(update={"content": _counted(document.content)})
-        return render_content(document)
+        return render_content(document.model_copy(update={"content": _in_short_form(document.content, said)}))
     if message.kind == "brief":
         return brief_text(message)
     if message.kind in ("answers", "correction"):
-        said = body_of(message)["answers"]
-        return "\n".join(f"- {one['question']}\n  {one['answer']} ({one['by']})" for one in said)
+        return "\n".join(f"- {one['question']}\n  {one['answer']} ({one['by']})" for one in _answers_in(message))
     if message.kind in ("edits", "tests", "change", "answered"):
         edits = content_of(message, Edits)
         return f"{edits.rationale}\n\n{diff_of(edits, workspace)}"
     return json.dumps(body_of(message), ensure_ascii=False, indent=1)
+
+
+def _in_short_form(content: Content, said: _ToldElsewhere) -> Content:
+    match content:
+        case ExecutionReport():
+            return _counted(content)
+        case Requirements():
+            open_ones = (one for one in content.questions if one.title not in said.answered)
+            return content.model_copy(update={"questions": tuple(open_ones)})
+        case TaskList():
+            tasks = (
+                one.model_copy(update={"acceptance": _not_in(said.required, one.acceptance)}) for one in content.tasks
+            )
+            return content.model_copy(update={"tasks": tuple(tasks)})
+        case _:
+            return content
+
+
+def _not_in(required: str, lines: Iterable[str]) -> tuple[str, ...]:
+    """Return those of *lines* that *required* does not have: word for word, or all their examples in code where these
+    are most of the line.
+    """
+
+    def stands_there(line: str) -> bool:
+        examples = _IN_CODE.findall(line)
+        is_mostly_code = sum(map(len, examples)) > len(line) * _MOSTLY
+        return line in required or (is_mostly_code and all(one in required for one in examples))
+
+    return tuple(line for line in lines if not stands_there(line))
+
+
+def _answers_in(message: MessageRow) -> list[dict[str, str]]:
+    return body_of(message)["answers"]
 
 
 def _counted(report: ExecutionReport) -> ExecutionReport:
@@ -169,14 +231,16 @@ def brief_text(message: MessageRow) -> str:
 
 
 def render_content(document: Document) -> str:
-    """Return a document as Markdown, without its provenance: numbers and dates would only tell a model of
-    earlier runs.
+    """Return a document as Markdown, without its provenance, as numbers and dates would only tell a model of
+    earlier runs, and without the fields that wait for the developer.
     """
-    return render(document).split("---\n", 2)[-1].strip()
+    return _TO_FILL.sub("", render(document).split("---\n", 2)[-1]).strip()
 
 
-def _numbered(before: list[str], after: list[str]) -> Iterator[str]:
-    """Yield the changed lines and those around them: ``12 + new``, `` - old``, ``13 kept``."""
+def _numbered(before: list[str], after: list[str], hidden: Collection[int]) -> Iterator[str]:
+    """Yield the changed lines and those around them: ``12 + new``, `` - old``, ``13 kept``; of a run of *hidden* ones
+    only how many they are.
+    """
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for number, group in enumerate(matcher.get_grouped_opcodes(_CONTEXT_LINES)):
         if number:
@@ -185,4 +249,9 @@ def _numbered(before: list[str], after: list[str]) -> Iterator[str]:
             if tag != "equal":
                 yield from (f"      - {line.rstrip()}" for line in before[old_start:old_end])
             sign = " " if tag == "equal" else "+"
-            yield from (f"{at + 1:5} {sign} {after[at].rstrip()}" for at in range(new_start, new_end))
+            for is_hidden, run in groupby(range(new_start, new_end), hidden.__contains__):
+                numbers = [*run]
+                if is_hidden:
+                    yield f"      … {len(numbers)} lines of tests that pass"
+                else:
+                    yield from (f"{at + 1:5} {sign} {after[at].rstrip()}" for at in numbers)

@@ -124,7 +124,13 @@ def _unnoticed(
     if not lived and isinstance(found, MutationRun) and not (missing or found.untried or is_asked):
         raise NothingToTest(f"{reached} and notice each of {len(found.killed)} faults put into it.", _ASK_FOR_MORE)
     if not lived or isinstance(found, NotRun):
-        return Aims((f"{reached}. Add only what they do not check yet, five tests at most.", *rest), f"{reached}.")
+        return Aims(
+            (
+                f"{reached}. Add only what they do not check yet, five tests at most beside those that show a finding.",
+                *rest,
+            ),
+            f"{reached}.",
+        )
     by_line: dict[int, list[str]] = {}
     for mutant in lived:
         by_line.setdefault(mutant.line, []).append(f"`{mutant.was}` -> `{mutant.became}`")

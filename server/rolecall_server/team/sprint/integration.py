@@ -15,6 +15,7 @@ from rolecall_server.craft.attempt import Attempt, AttemptWork
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, work_out
 from rolecall_server.craft.edits.edit_blocks import parse_edit_blocks
 from rolecall_server.craft.feedback import describe_failures, describe_findings
+from rolecall_server.craft.test_quality.test_text import function_of, written_tests
 from rolecall_server.craft.trial import breaks_the_run, evidence, new_failures
 from rolecall_server.craft.verdicts import findings_in, to_mend
 from rolecall_server.errors import NothingToChange, ReplyUnusable
@@ -330,14 +331,35 @@ def _told(desk: Desk, whole: _Whole, documents: str, request: str) -> str:
     broken = describe_findings(attempt.certain_findings) if attempt.certain_findings else ""
     failing = describe_failures(attempt.run, new_failures(whole.before, attempt.run), "") if not attempt.works else ""
     found = "\n".join(f"- {line}" for line in findings_in(whole.edits.rationale))
+    so_far = diff_of(whole.edits, desk.workspace, _lines_of_passing_tests(whole))
     parts = [
         documents,
-        f"# The change so far; the files are as it leaves them\n\n{diff_of(whole.edits, desk.workspace)}",
+        f"# The change so far; the files are as it leaves them\n\n{so_far}",
         f"# What is wrong\n\n{chr(10).join(part for part in (failing, broken, *whole.lacks) if part)}\n",
         f"# What others say of it\n\n{found}\n" if found else "",
         f"# What to do now\n\n{request}",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _lines_of_passing_tests(whole: _Whole) -> dict[str, frozenset[int]]:
+    """Return the lines, from 0, of the tests of the change that passed, by file; none where the run did not end."""
+    run = whole.attempt.run
+    if not isinstance(run, TestRun) or run.status != "ran":
+        return {}
+    ended = {(one.test_id.partition("::")[0], function_of(one.test_id)) for one in run.outcomes}
+    passed = ended - {
+        (one.test_id.partition("::")[0], function_of(one.test_id)) for one in run.outcomes if one.outcome != "passed"
+    }
+    return {
+        path: frozenset(
+            line
+            for test in written_tests(text or "")
+            if (path, test.name) in passed
+            for line in range(test.start, test.end)
+        )
+        for path, text in whole.edits.files.items()
+    }
 
 
 def _opening(profile: str, told: str, edit_format: str) -> tuple[ChatMessage, ...]:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 from collections.abc import Sequence
 from functools import partial
 
-from rolecall_analysis import is_test
-from rolecall_server.context import ContextPack, Focus, named_files, pack, pack_rules, render
+from rolecall_analysis import Snapshot, is_test
+from rolecall_server.context import ContextPack, Focus, named_files, names_one_thing, pack, pack_rules, render
 from rolecall_server.errors import DocumentUnusable
 from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.model.replies.structured import Answer, ask_for
-from rolecall_server.review.checks.touched import touched_by
+from rolecall_server.review.checks.touched import Touched, touched_by
 from rolecall_server.review.proposals.changes import changes_of
+from rolecall_server.review.proposals.evidence import SourceLine
 from rolecall_server.store.messages import MessageRow, NewMessage
 from rolecall_server.team.documents import (
     CONTENTS,
@@ -41,8 +43,8 @@ from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
 from rolecall_server.team.sprint.redesign import Redesign, find_redesign, merged, told_of
-from rolecall_server.team.test_quality.test_placement import is_for_tests
-from rolecall_server.workspace import file_exists, why_private
+from rolecall_server.team.test_quality.test_placement import choose_test_path, is_for_tests
+from rolecall_server.workspace import file_exists, split_lines, why_private
 
 SEES_REPOSITORY = frozenset((Kind.REQUIREMENTS, Kind.DESIGN))
 """The documents whose authors are shown files of the repository; the others work from documents alone."""
@@ -188,7 +190,7 @@ def _opening(step: Step, desk: Desk, pool: Pool) -> tuple[ChatMessage, ...]:
     if shown := render(packed):
         parts.insert(0, f"# The repository, as far as it seems to be concerned\n\n{shown}")
     if change is not None and (users := _users_of(change, desk)):
-        parts.append(f"# Who uses what the change touches, as the code graph has it before the change\n\n{users}\n")
+        parts.append(f"# Who uses what the change touches, outside of its diff and of tests\n\n{users}\n")
     if earlier := pool.latest(kind, subject):
         before = render_content(document_in(earlier))
         parts.append(
@@ -213,29 +215,52 @@ def _packed(step: Step, desk: Desk, budget_tokens: int, *, sees_files: bool) -> 
     """
     brief = step.message("brief")
     path = body_of(brief)["path"] if brief else ""
-    words = "\n".join(
-        [brief_text(brief) if brief else "", *(message.body for message in step.messages(Kind.REQUIREMENTS))]
-    )
+    required = (render_content(document_in(message)) for message in step.messages(Kind.REQUIREMENTS))
+    words = "\n".join([brief_text(brief) if brief else "", *required])
     designs = step.writes[0][0] == Kind.DESIGN
     also = front_pages(desk.snapshot, desk.workspace, path) if designs else {}
     named = named_files(desk.workspace, brief_text(brief)) if sees_files and brief else ()
-    focus = with_rules(Focus(path, brief=words, also=also, named=named), desk)
+    test_path = choose_test_path(desk.workspace, desk.snapshot, path) if designs and path.endswith(".py") else ""
+    shown = test_path if file_exists(desk.workspace, test_path) else ""
+    focus = with_rules(Focus(path, brief=words, also=also, named=named, test_path=shown, writes_code=designs), desk)
     return (pack if sees_files else pack_rules)(desk.view, focus, max(budget_tokens, 500))
 
 
 def _users_of(change: MessageRow, desk: Desk) -> str:
-    """Return the places outside tests that call or read what a change touches, a line each; empty where there
-    are none.
+    """Return the places outside tests that call or read what a change touches, a line each with its number after the
+    change; empty where there are none.
+
+    A place that the change itself replaces stands in its diff, and is left out. So is one that only has the name of a
+    method that other classes, or types of Python's own, have too.
     """
     edits = content_of(change, Edits)
-    users = (
-        f"- {place.path}:{place.line + 1}: `{place.text}`"
+    places = (
+        place
         for file in changes_of(desk.workspace, edits.files, edits.renames)
         for hunk in file.hunks
-        for place in touched_by(desk.snapshot, file, hunk).callers
+        for place in _users_touched(desk.snapshot, touched_by(desk.snapshot, file, hunk))
         if not is_test(desk.snapshot, place.path) and why_private(desk.workspace, place.path) is None
     )
-    return "\n".join([*dict.fromkeys(users)][:MAX_USERS])
+    moved = {path: _moved_lines(desk.snapshot.text(path) or "", text or "") for path, text in edits.files.items()}
+    users = (
+        f"- {place.path}:{line + 1}: `{place.text}`"
+        for place in dict.fromkeys(places)
+        if (line := moved[place.path].get(place.line) if place.path in moved else place.line) is not None
+    )
+    return "\n".join([*users][:MAX_USERS])
+
+
+def _users_touched(snapshot: Snapshot, touched: Touched) -> tuple[SourceLine, ...]:
+    names = (name.rpartition(".")[2] for name in touched.symbols)
+    if all(names_one_thing(snapshot, name) for name in names):
+        return touched.callers
+    return touched.callers[: touched.n_callers]
+
+
+def _moved_lines(before: str, after: str) -> dict[int, int]:
+    """Return the number in *after* of each line of *before* that is kept, both from 0."""
+    matcher = difflib.SequenceMatcher(None, split_lines(before), split_lines(after), autojunk=False)
+    return {old + n: new + n for old, new, size in matcher.get_matching_blocks() for n in range(size)}
 
 
 async def ask_questions(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ...]:
