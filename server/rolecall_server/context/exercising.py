@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import PurePosixPath
 
 from rolecall_analysis import Definition, definitions_in, is_test, select_tests
@@ -17,29 +18,30 @@ from rolecall_server.errors import FileRefused
 _REASON = "the tests that exercise it"
 _BY_NAME = 0.6
 _BY_CALLS = 0.6
+_MOST_FILES = 2
+_NEARLY = 0.8
+"""Of the best score."""
 _MAX_TESTS = 12
 _MAX_CHANGED = 3
 """So many of the likeliest definitions are asked which tests call them: each takes a walk through the graph."""
 
 
 def exercising(view: PackSource, brief: str, likely: Likely, room_tokens: int) -> Iterator[ContextItem]:
-    """Yield the part that matters of the test file for the files and definitions that are *likely* meant.
+    """Yield the part that matters of the test file for the files and definitions that are *likely* meant; of two, each
+    in half the room, where nearly as much speaks for another.
 
-    The file is found by what *brief* says and what changed together before, by its name, and by what it calls.
+    They are found by what *brief* says and what changed together before, by their names, and by what they call.
     """
-    path = _likeliest_tests(view, brief, likely)
-    if not path:
-        return
+    paths = _likeliest_tests(view, brief, likely)
     names = " ".join(one.name for one in likely.concerned[:_MAX_CHANGED])
-    try:
-        check_shown(view, path)
-        yield nearest_tests(view, path, f"{brief}\n{names}", room_tokens, _REASON)
-    except FileRefused:
-        return
+    for path in paths:
+        with suppress(FileRefused):
+            check_shown(view, path)
+            yield nearest_tests(view, path, f"{brief}\n{names}", room_tokens // len(paths), _REASON)
 
 
-def _likeliest_tests(view: PackSource, brief: str, likely: Likely) -> str:
-    """Return the test file that most speaks for; empty where there is none."""
+def _likeliest_tests(view: PackSource, brief: str, likely: Likely) -> list[str]:
+    """Return the test file that most speaks for, and the next one where that has nearly as much."""
     snapshot = view.snapshot
     candidates = {path for path in snapshot.files if is_test(snapshot, path)}
     ranked = rank(corpus_of(view), snapshot, Query(brief, seed=likely.paths[0], candidates=candidates))
@@ -50,7 +52,8 @@ def _likeliest_tests(view: PackSource, brief: str, likely: Likely) -> str:
     for n, shown in enumerate(likely.paths):
         for path in _named_after(candidates, shown):
             scores[path] += _BY_NAME / (n + 1)
-    return min(scores.keys() & candidates, key=lambda path: (-scores[path], path), default="")
+    best = sorted(scores.keys() & candidates, key=lambda path: (-scores[path], path))[:_MOST_FILES]
+    return [path for path in best if scores[path] >= _NEARLY * scores[best[0]]]
 
 
 def _shares(scores: Mapping[str, float]) -> dict[str, float]:

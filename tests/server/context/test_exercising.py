@@ -28,16 +28,26 @@ SHOP = """
 """
 
 
-def exercised_by(
-    folder: Path, text: str, brief: str = "Let refund take an order twice", room: int = 16_000
-) -> ContextItem:
+BRIEF = "Let refund take an order twice"
+
+
+def exercised_by(folder: Path, text: str, brief: str = BRIEF, room: int = 16_000) -> ContextItem:
+    return all_exercised_by(folder, text, brief, room)[0]
+
+
+def all_exercised_by(folder: Path, text: str, brief: str = BRIEF, room: int = 16_000) -> list[ContextItem]:
     root = parse_fixture(text).write_to(folder).resolve()
     index = Index(root)
     index.scan()
     view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
     items = pack(view, Focus("", brief=brief, writes_code=True), room).items
-    (item,) = (item for item in items if item.reason.startswith("the tests that exercise it"))
-    return item
+    return [item for item in items if item.reason.startswith("the tests that exercise it")]
+
+
+def test_two_files_are_shown_where_as_much_speaks_for_either(tmp_path: Path) -> None:
+    calling = "from shop.refunds import refund\n\n    def test_it():\n        assert refund(1) == -1\n"
+    text = f"{SHOP}\n    #- tests/test_a.py\n    {calling}\n    #- tests/test_b.py\n    {calling}"
+    assert {item.path for item in all_exercised_by(tmp_path, text)} == {"tests/test_a.py", "tests/test_b.py"}
 
 
 def test_the_file_named_after_the_code_is_shown(tmp_path: Path) -> None:
