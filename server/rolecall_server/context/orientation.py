@@ -169,7 +169,8 @@ def a_map(view: PackSource, likely: Sequence[str], shown: Collection[str], room_
     """
     files = [path for path in view.snapshot.files if why_private(view.workspace, path) is None]
     if not view.snapshot.files:
-        held = sorted(name for name in _names_in(view.workspace, "") if not name.startswith("."))[:_MOST_HELD]
+        names = [name for name in _names_in(view.workspace, "") if not name.startswith(".")]
+        held = [name for name in names if why_private(view.workspace, name) is None][:_MOST_HELD]
         text = f"There is no code in it yet; it holds {', '.join(held) or 'no file'}.\n"
         yield ContextItem(ROOT, "What the repository holds", "notes", text, 1, view.count_tokens(text))
         return
