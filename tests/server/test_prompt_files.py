@@ -25,8 +25,9 @@ def test_each_prompt_of_a_file_is_said_by_the_module_beside_it(module: Path) -> 
     assert all(prompts.values())
 
 
-def test_the_prompts_are_those_of_nine_modules() -> None:
+def test_the_prompts_are_those_of_eleven_modules() -> None:
     assert {path.stem for path in MODULES} == {
+        "answering",
         "building",
         "feedback",
         "integration",
@@ -36,4 +37,5 @@ def test_the_prompts_are_those_of_nine_modules() -> None:
         "redesign",
         "rungs",
         "structured",
+        "whole_change",
     }

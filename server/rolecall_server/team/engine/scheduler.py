@@ -42,9 +42,10 @@ from rolecall_server.team.request import Repository
 from rolecall_server.team.roles.declarations import Role, Verb, known_roles
 from rolecall_server.team.room import Developer, Room
 from rolecall_server.team.run import check_request, open_bench, work_alone
+from rolecall_server.team.sprint.answering import answer_review
 from rolecall_server.team.sprint.building import implement_task, write_requirement_tests
 from rolecall_server.team.sprint.change_plan import show_changes
-from rolecall_server.team.sprint.integration import answer_review, integrate
+from rolecall_server.team.sprint.integration import integrate
 from rolecall_server.team.sprint.proposing import propose, review_sprint
 from rolecall_server.team.sprint.writing import allot, ask_questions, write_document
 
