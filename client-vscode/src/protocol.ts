@@ -520,6 +520,8 @@ export interface GraphParams {
   readonly limit: number;
   readonly possible: boolean;
   readonly tests: boolean;
+  /** Without the files that are kept from models. */
+  readonly forModel?: boolean;
 }
 
 export interface GraphNode {

@@ -154,3 +154,16 @@ async def test_nobody_need_trust_the_workspace_to_see_its_graph(tmp_path: Path) 
     async with connection(tmp_path) as client:
         drawer = await drawing(client, tmp_path, experimental={"rolecall": {"restricted": True}})
         assert "total > rounded" in drawn(await drawer.ask("shop/price.py", symbol="total"))
+
+
+async def test_a_model_is_not_told_of_files_that_are_kept_from_it(tmp_path: Path) -> None:
+    async with connection(tmp_path) as client:
+        drawer = await drawing(client, tmp_path)
+        (drawer.root / ".aiignore").write_text("web.py\n")
+        everything = await drawer.ask("shop/price.py", symbol="total", steps=3, possible=True)
+        told = await drawer.ask("shop/price.py", symbol="total", steps=3, possible=True, forModel=True)
+        refused = await drawer.ask("shop/web.py", symbol="view", forModel=True)
+    assert {node["path"] for node in everything["nodes"]} - {node["path"] for node in told["nodes"]} == {"shop/web.py"}
+    assert "Korb.summe > total" in drawn(told)
+    assert refused["nodes"] == []
+    assert ".aiignore keeps shop/web.py from any model" in refused["problem"]

@@ -13,7 +13,7 @@ import type { EndedRun, Port } from "./answers.ts";
 export function portTo(server: Server, token: CancellationToken): Port {
   return {
     propose: async (params) => (await server.ready()).sendRequest(ProposeRequest, params, token),
-    graph: async (params) => (await server.ready()).sendRequest(GraphRequest, params, token),
+    graph: async (params) => (await server.ready()).sendRequest(GraphRequest, { ...params, forModel: true }, token),
     review: async () => (await server.ready()).sendRequest(ReviewRequest, {}, token),
     run: (command, args) => runToItsEnd(server, token, command, args),
     uriOf,

@@ -24,6 +24,7 @@ from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.untyped import plain
 from rolecall_server.lsp.view import View, ask_when_read
+from rolecall_server.workspace import Workspace, why_private
 
 GRAPH_REQUEST = "rolecall/graph"
 _TOP = Span(Position(0, 0), Position(0, 0))
@@ -47,6 +48,8 @@ class _Question(BaseModel):
     limit: int = Field(default=200, ge=1, le=2_000)
     possible: bool = False
     tests: bool = True
+    for_model: bool = False
+    """Without the files that are kept from models."""
 
 
 async def graph(ls: RolecallServer, params: Any) -> dict[str, Any]:
@@ -77,6 +80,9 @@ def _answer(view: View, path: str, question: _Question) -> dict[str, Any]:
     if path not in view.snapshot.files:
         return _nothing(f"{path} is not in the code graph: it is ignored, too large, or not read yet. Try again later.")
     centre = _centre(view, path, question)
+    workspace = Workspace(view.root)
+    if question.for_model and (private := why_private(workspace, path) or why_private(workspace, centre[0])):
+        return _nothing(private)
     found = surroundings(
         view.snapshot,
         centre,
@@ -86,13 +92,16 @@ def _answer(view: View, path: str, question: _Question) -> dict[str, Any]:
         with_possible=question.possible,
         with_tests=question.tests,
     )
-    places = sorted(found.distances, key=lambda place: (abs(found.distances[place]), place))
+    paths = {path for path, _ in found.distances}
+    kept = {path for path in paths if question.for_model and why_private(workspace, path)}
+    shown = (place for place in found.distances if place[0] not in kept)
+    places = sorted(shown, key=lambda place: (abs(found.distances[place]), place))
     numbers = {place: number for number, place in enumerate(places)}
     return {
         "problem": "",
         "center": numbers[centre],
         "nodes": [_node(view, place, found.distances[place]) for place in places],
-        "edges": [_edge(numbers, each) for each in found.connections],
+        "edges": [_edge(numbers, each) for each in found.connections if numbers.keys() >= _ends(each)],
         "leftOut": _left_out(found),
         "isComplete": found.is_complete,
     }
@@ -138,6 +147,10 @@ def _node(view: View, place: GraphPlace, distance: int) -> dict[str, Any]:
 
 def _range(view: View, path: str, definition: Definition | None) -> types.Range:
     return view.range(path, definition.name_span if definition is not None else _TOP)
+
+
+def _ends(connection: Connection) -> set[GraphPlace]:
+    return {connection.dependent, connection.dependency}
 
 
 def _edge(numbers: Mapping[GraphPlace, int], connection: Connection) -> dict[str, Any]:
