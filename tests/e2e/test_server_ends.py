@@ -30,7 +30,7 @@ async def test_a_signal_in_the_middle_of_tests_leaves_no_process_no_folder_and_n
         await begin_tests(client)
         children = await when_tests_run(client, home)
         client.process.send_signal(number)
-        assert await client.exit_code() == 1
+        assert await client.exit_code() == 130
         assert "Traceback" not in await client.log()
         _, alive = psutil.wait_procs(children, PATIENCE_S)
     assert alive == []
@@ -43,7 +43,7 @@ async def test_a_signal_ends_a_server_that_has_nothing_to_do(tmp_path: Path) -> 
     async with connected(root, environment(tmp_path / "home")) as client:
         await client.initialize()
         client.process.send_signal(signal.SIGTERM)
-        assert await client.exit_code() == 1
+        assert await client.exit_code() == 130
         assert await client.log() == ""
 
 

@@ -34,6 +34,8 @@ _SWITCH_S = 0.001
 _ENDING = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 _TIDYING_S = 4.8
 """The time after a signal to end runs and remove what they made; then the system ends the process."""
+_STOPPED = 130
+"""The exit code after a signal, as of every other command."""
 
 
 def serve(patience: Patience | None = None, told: Sequence[str] = ()) -> int:
@@ -104,6 +106,8 @@ async def _converse(server: RolecallServer) -> None:
         done, _ = await asyncio.wait([watch, reading, stopped], return_when=asyncio.FIRST_COMPLETED)
         for task in done:
             task.result()
+        if stopped in done:
+            server.rolecall_protocol.exit_code = _STOPPED
     finally:
         await server.session.stop_runs()
         await asyncio.to_thread(server.session.close)
