@@ -75,6 +75,7 @@ class RolecallServer(LanguageServer):
         task = asyncio.get_running_loop().create_task(self._guarded(work))
         self.session.background.add(task)
         task.add_done_callback(self.session.background.discard)
+        task.add_done_callback(lambda _: work.close())  # Python complains of what never began
 
     async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
         await asyncio.sleep(self.session.client.pause_after_reply_s)  # even of 0: the reply goes first
