@@ -125,8 +125,9 @@ async def _offered(sieve: Sieve) -> tuple[dict[str, str], dict[str, list[str]], 
         text = standing_alone(marked.text, there, origin)
         files = {**sieve.draft.files, path: f"{there.rstrip()}\n\n\n{text}".lstrip("\n")}
         sieve.desk.report("running the tests that show findings", None)
-        run = await sieve.trials.with_change(files, [path])
         ids = f"{path}::{marked.name}"
+        # Where no other test is left, this run is what is told of the file.
+        run = await sieve.trials.with_change(files, [ids if sieve.draft.files else path])
         ended = [one for one in run.outcomes if name_of(one.test_id) == ids] if isinstance(run, TestRun) else []
         if ended and all(one.outcome == "xfailed" for one in ended):
             off.setdefault(path, []).append(text)
