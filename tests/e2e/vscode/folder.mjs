@@ -1,6 +1,6 @@
 // Plays a developer who has tests generated for a folder: `node folder.mjs SCENARIO`, a JSON object.
 
-import { page, play, scenario, step, untilProposed } from "./workbench.mjs";
+import { choose, page, play, scenario, step, untilProposed } from "./workbench.mjs";
 
 const dialog = page.locator(".monaco-dialog-box");
 const toast = page.locator(".notification-toast");
@@ -8,7 +8,7 @@ const toast = page.locator(".notification-toast");
 await play(async () => {
   await step("menu-of-the-folder", async () => {
     await page.getByRole("treeitem", { name: scenario.folder, exact: true }).click({ button: "right" });
-    await page.getByRole("menuitem", { name: "Generate Tests for Folder" }).click();
+    await choose("Generate Tests for Folder");
   });
   let asked = "";
   await step("its-files-are-named", async () => {

@@ -82,6 +82,15 @@ export async function runCommand(title) {
   await input.waitFor({ state: "hidden" });
 }
 
+/** Chooses a row of the menu that has just been opened, which takes no click in its first tenth of a second. */
+export async function choose(name) {
+  const row = page.getByRole("menuitem", { name });
+  await until(async () => {
+    await row.click({ timeout: AGAIN_MS });
+    await row.waitFor({ state: "hidden", timeout: AGAIN_MS });
+  });
+}
+
 /** Performs something until it succeeds, and as long as a step may take. */
 export async function until(perform) {
   const deadline = Date.now() + scenario.timeoutMs;
