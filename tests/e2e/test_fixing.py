@@ -72,6 +72,29 @@ def test_a_red_log_is_located_without_a_model_and_mended_with_one(root: Path) ->
     assert (root / "shop/price.py").read_text() == FILES["shop/price.py"]
 
 
+def test_after_an_attempt_that_did_not_help_the_model_is_shown_what_each_line_computed(root: Path) -> None:
+    wrong = block("shop/price.py", "    return sum(items) + 1\n", "    return sum(items) + 2\n")
+    with ChatServer([f"Hypothesis: it adds too little.\n\n{wrong}", f"Hypothesis: total adds one.\n\n{FIX}"]) as chat:
+        mended = fix(root, TEST, "--yes", base_url=chat.base_url)
+        first, second = (one["messages"][1]["content"] for one in chat.asked[:2])
+    assert mended.returncode == 0, mended.stderr
+    assert "What each line of the repository's code computed" not in first
+    assert "| return sum(items) + 1    # returns 1\n" in second
+    assert (root / "shop/price.py").read_text() == FILES["shop/price.py"]
+
+
+def test_the_values_of_a_test_are_shown_without_a_model_and_secrets_in_them_are_covered(root: Path) -> None:
+    (root / "tests/test_price.py").write_text(
+        "from shop.price import total\n"
+        "def test_key():\n    token = 'ghp_' + 'aB3dE5fG7h' * 3 + 'x1Y2z3'\n    assert total([1]) == 1\n"
+    )
+    traced = fix(root, "tests/test_price.py::test_key", "--trace")
+    assert traced.returncode == 0, traced.stderr
+    assert "| return sum(items) + 1    # returns 2\n" in traced.stdout
+    assert "token = " in traced.stdout
+    assert "ghp_aB3dE5fG7h" not in traced.stdout
+
+
 def test_a_test_that_passes_is_not_mended_and_the_next_step_is_said(root: Path) -> None:
     (root / "shop/price.py").write_text(FILES["shop/price.py"])
     ended = fix(root, TEST, "--locate")

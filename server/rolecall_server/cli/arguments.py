@@ -124,6 +124,9 @@ def _add_work(commands: _Commands) -> None:
     fix.add_argument("test", nargs="?", default="", metavar="FILE::TEST", help="a test as pytest names it, or its file")
     fix.add_argument("--traceback", metavar="FILE", help="a traceback or the log of a red build; - for standard input")
     fix.add_argument("--locate", action="store_true", help="only rank the functions it may be in, without a model")
+    fix.add_argument(
+        "--trace", action="store_true", help="only show what each line of the test computes, without a model"
+    )
     fix.add_argument("--unreproduced", action="store_true", help="go on although nothing fails here")
     fix.add_argument("--change-tests", action="store_true", help="the tests may be changed too: they may be wrong")
     for command in (tests, implement, fix):

@@ -22,6 +22,7 @@ from rolecall_server.sandbox import (
     Suite,
     TestResult,
     TestRun,
+    TestTrace,
     Unconfined,
     is_test_file,
     probe,
@@ -29,10 +30,13 @@ from rolecall_server.sandbox import (
     run_repeatedly,
     run_snippet,
     run_targets,
+    run_tests,
     runs_tests,
 )
 
 _MOST_MUTANTS = 2000
+_TRACED_RUN_S = 24.0
+"""So long one test may take that is traced; for a quarter of it it is traced, so that one that never ends tells too."""
 _MOST_ENDS = 200
 """So many tests are stored with how they ended; more are counted."""
 
@@ -93,6 +97,20 @@ class Bench:
         if self.memory is not None:
             await asyncio.to_thread(self.memory.learn, run)
         return run
+
+    async def trace(self, files: Mapping[str, str | None], test: str) -> TestTrace | NotRun:
+        """Return what the lines of the repository's code compute in *test*, with *files* laid over the workspace."""
+        if isinstance(self.shadow, NotRun):
+            return self.shadow
+        if isinstance(self.interpreter, NotRun):
+            return self.interpreter
+        if "::" not in test or runs_tests(test.partition("::")[0]):
+            return NotRun(f"{test} cannot be traced.", "Name one test of a Python file, as pytest does: FILE::TEST.")
+        self.lay(files)
+        limit_s = min(self.timeout_s, _TRACED_RUN_S)
+        run = await run_tests(self.shadow, self.interpreter, [test], timeout_s=limit_s, trace_s=limit_s / 4)
+        failing = (trace for trace in run.traces if trace.ended)
+        return next(failing, next(iter(run.traces), NotRun(run.reason or f"{test} was not seen to run.")))
 
     async def repeat(self, files: Mapping[str, str | None], targets: Sequence[str], times: int) -> Repetition | NotRun:
         """Run the tests in *targets* several times with *files* laid over the workspace, each time in another order."""

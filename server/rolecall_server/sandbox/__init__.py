@@ -7,7 +7,7 @@ from rolecall_server.sandbox.python.interpreter import Capabilities, Interpreter
 from rolecall_server.sandbox.python.pytest_run import run_tests
 from rolecall_server.sandbox.python.repetition import Repetition, run_repeatedly
 from rolecall_server.sandbox.python.snippet import run_snippet
-from rolecall_server.sandbox.results import FileCoverage, Gap, NotRun, Suite, TestResult, TestRun
+from rolecall_server.sandbox.results import FileCoverage, Gap, NotRun, Suite, TestResult, TestRun, TestTrace, TraceStep
 from rolecall_server.sandbox.runners import is_test_file, run_targets, runs_tests
 from rolecall_server.sandbox.shadow.kept_copy import remove_unused_copies
 from rolecall_server.sandbox.shadow.opening import shadow_workspace
@@ -32,6 +32,8 @@ __all__ = [
     "Suite",
     "TestResult",
     "TestRun",
+    "TestTrace",
+    "TraceStep",
     "Unconfined",
     "choose_confinement",
     "describe_confinement",

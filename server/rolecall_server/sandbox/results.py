@@ -80,6 +80,42 @@ class Suite:
     """
 
 
+StepKind = Literal["call", "line", "return", "raise"]
+
+
+@dataclass(frozen=True)
+class TraceStep:
+    """What a line of the repository's code did in a test that was traced."""
+
+    call: int
+    """The call that it is of, counted from 1 as they begin."""
+    depth: int
+    """Calls of the repository's functions around that one."""
+    path: str
+    function: str
+    line: int
+    kind: StepKind
+    names: Mapping[str, str]
+    """The names that it changed, with a short text of what each is worth; of an error all that the function has."""
+    value: str = ""
+    """The value that was returned or raised."""
+
+
+@dataclass(frozen=True)
+class TestTrace:
+    """The steps of one test, the middle of many left out."""
+
+    __test__ = False
+
+    test_id: str
+    steps: tuple[TraceStep, ...]
+    n_first: int = 0
+    """So many of the steps are of the beginning; what is left out comes after them."""
+    left_out: int = 0
+    ended: str = ""
+    """``error`` where one left the test, ``time`` or ``events`` where that was up; else the test came to its end."""
+
+
 @dataclass(frozen=True)
 class Gap:
     """A part of the tests that was not run, or something that they ran without: each text begins a sentence."""
@@ -129,6 +165,8 @@ class TestRun:
     """All files that were to run first are in that part, so that only others ran."""
     functions: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=lambda: MappingProxyType({}))
     """By test, without its parameters: the functions it ran, where that was asked; each a path and its first line."""
+    traces: tuple[TestTrace, ...] = ()
+    """The values that the lines of each test computed, where that was asked."""
 
     @property
     def passed(self) -> tuple[TestResult, ...]:

@@ -25,7 +25,7 @@ from rolecall_server.review.proposals.changes import changes_of, without_needs_o
 from rolecall_server.review.proposals.evidence import Evidence
 from rolecall_server.review.proposals.proposal import FileChange, Proposal
 from rolecall_server.review.proposals.proposal_store import save_proposal, supersede_earlier
-from rolecall_server.sandbox import Mutant, NotRun, choose_confinement, find_interpreter, shadow_workspace
+from rolecall_server.sandbox import Mutant, NotRun, TestTrace, choose_confinement, find_interpreter, shadow_workspace
 from rolecall_server.sandbox.python.trust import confirmed
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store, cache_path
@@ -39,7 +39,7 @@ from rolecall_server.team.model_calls.calibration import fit_of
 from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.plan.planning import request_in, title_of_brief
 from rolecall_server.team.plan.steps import Step
-from rolecall_server.team.repair import Reproduction, mend, reproduce
+from rolecall_server.team.repair import Reproduction, mend, reproduce, trace_first
 from rolecall_server.team.request import TITLES, Desk, FailureToMend, Report, Repository, RoleName, RunRequest
 from rolecall_server.team.revising import put_revised_aside, revise, revision_title
 from rolecall_server.team.roles import ask_about_survivors, implement, write_tests
@@ -247,6 +247,17 @@ async def locate_failure(repository: Repository, failure: FailureToMend, report:
     async with open_bench(repository, report, for_model=False) as bench:
         desk = Desk(repository.workspace, repository.snapshot, repository.settings, None, bench, report)
         return await reproduce(desk, failure)
+
+
+async def trace_failure(repository: Repository, failure: FailureToMend, report: Report) -> TestTrace:
+    """Return what the lines of the first test of *failure* compute, whether it fails or not; no model is asked.
+
+    Raises:
+        UserMustAct: it cannot be run; the error says why.
+    """
+    async with open_bench(repository, report, for_model=False) as bench:
+        desk = Desk(repository.workspace, repository.snapshot, repository.settings, None, bench, report)
+        return await trace_first(desk, failure)
 
 
 async def try_selection(repository: Repository, texts: Mapping[str, str | None], report: Report) -> Evidence:

@@ -116,10 +116,13 @@ def run_in_shadow(python: Interpreter, confinement: Confinement) -> Callable[...
         timeout_s: float = PATIENCE_S,
         confinement: Confinement = confinement,
         suite: Suite | None = None,
+        trace_s: float = 0.0,
     ) -> TestRun:
         async with shadow_workspace(workspace, confinement) as shadow:
             assert isinstance(shadow, Shadow)
             shadow.write(proposal or {})
-            return await run_tests(shadow, interpreter, targets, measure, timeout_s=timeout_s, suite=suite)
+            return await run_tests(
+                shadow, interpreter, targets, measure, timeout_s=timeout_s, suite=suite, trace_s=trace_s
+            )
 
     return run

@@ -21,6 +21,7 @@ from importlib.util import spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rolecall_trace import Trace  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 from rolecall_watch import LineCount, Watch  # pyright: ignore[reportMissingImports, reportUnknownVariableType]
 
 if TYPE_CHECKING:
@@ -310,6 +311,8 @@ class Session:
         else:
             limit_s = suite["rest_s"] or suite["first_s"]
             self._watch = Watch(str(copy), suite["known"], limit_s, seconds, tell)
+        limit_s = self.request.get("trace_s") or 0.0
+        self._trace: Any = Trace(str(copy), limit_s, seconds, tell) if limit_s else None
 
     def start(self) -> None:
         """Begins to watch."""
@@ -322,6 +325,8 @@ class Session:
         self._measurement.enter(test)
         if self._watch is not None:
             self._watch.enter(test)
+        if self._trace is not None:
+            self._trace.enter(test)
 
     def finish(self) -> None:
         """Tells what was seen."""

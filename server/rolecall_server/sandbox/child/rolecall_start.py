@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _OURS = (
     "rolecall_start",
     "rolecall_session",
+    "rolecall_trace",
     "rolecall_watch",
     "rolecall_report",
     "rolecall_unittest",

@@ -35,6 +35,7 @@ _CHILD = Path(__file__).parents[1] / "child"
 _REPORTING = (
     "rolecall_start",
     "rolecall_session",
+    "rolecall_trace",
     "rolecall_watch",
     "rolecall_report",
     "rolecall_unittest",

@@ -12,7 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from rolecall_server.sandbox.event_lines import GARBLED, read_number, read_record
-from rolecall_server.sandbox.results import FileCoverage, Outcome, TestResult
+from rolecall_server.sandbox.python.trace_report import TracedTests
+from rolecall_server.sandbox.results import FileCoverage, Outcome, TestResult, TestTrace
 from rolecall_server.sandbox.run_folder import RunFolder
 from rolecall_server.sandbox.shadow.shadow import Shadow
 
@@ -59,6 +60,7 @@ class Report:
     faults: tuple[Fault, ...] = ()
     functions: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=dict[str, "frozenset[tuple[str, int]]"])
     """The functions that tests ran, where that was asked; each a path and its first line."""
+    traces: tuple[TestTrace, ...] = ()
     chosen: frozenset[str] = frozenset()
     """The tests that were to be run."""
     has_gaps: bool = False
@@ -81,7 +83,7 @@ def read_report(told: Iterable[bytes | None], neutral: Callable[[str], str]) -> 
     uncollected: dict[str, str] = {}
     faults: list[Fault] = []
     collected = 0
-    ran = _Functions()
+    ran, traced = _Functions(), TracedTests(neutral)
     running = ""
     exit_code: int | None = None
     chosen: frozenset[str] = frozenset()
@@ -108,8 +110,8 @@ def read_report(told: Iterable[bytes | None], neutral: Callable[[str], str]) -> 
                     chosen = frozenset(map(neutral, record["tests"]))
                 case "fault":
                     faults.append(_fault(record, neutral))
-                case "ran":
-                    ran.add(str(record["test"]), record)
+                case "ran" | "trace" as what:
+                    (ran if what == "ran" else traced).add(record)
                 case "end":
                     exit_code, running = int(record["exit_code"]), ""
                     is_broken = bool(record.get("is_broken"))
@@ -126,6 +128,7 @@ def read_report(told: Iterable[bytes | None], neutral: Callable[[str], str]) -> 
         uncollected,
         tuple(faults),
         ran.by_test(),
+        traced.by_test(),
         chosen,
         None in lines,
         is_broken,
@@ -144,7 +147,8 @@ class _Functions:
         self._places: dict[int, tuple[str, int]] = {}
         self._numbers: dict[str, list[int]] = {}
 
-    def add(self, test: str, record: Mapping[str, Any]) -> None:
+    def add(self, record: Mapping[str, Any]) -> None:
+        test = str(record["test"])
         self._places.update({int(number): (str(path), int(line)) for number, path, line in record["new"]})
         self._numbers.setdefault(test, []).extend(map(int, record["functions"]))
 

@@ -60,6 +60,7 @@ class _Task:
     by_test: bool = False
     order_seed: int | None = None
     suite: Suite | None = None
+    trace_s: float = 0.0
     began_s: float = field(default_factory=time.monotonic)
 
     @property
@@ -78,6 +79,7 @@ async def run_tests(
     by_test: bool = False,
     order_seed: int | None = None,
     suite: Suite | None = None,
+    trace_s: float = 0.0,
 ) -> TestRun:
     """Return how the tests *targets* end in *shadow*: paths or node ids, relative to its root; none means all of them.
 
@@ -88,6 +90,8 @@ async def run_tests(
     With *order_seed* the tests run in an order of their own, and strings have hashes of their own. A *suite* instead
     of targets leaves it to the repository which tests there are; where that cannot be found out, its first files are
     run by name. Nothing is ever installed: what is missing is the reason why something was not run or not measured.
+
+    With *trace_s* the lines of each test are followed for so many seconds, see `TestTrace`.
     """
     capabilities = await probe(shadow, interpreter)
     if isinstance(capabilities, NotRun):
@@ -99,7 +103,9 @@ async def run_tests(
         return TestRun("not run", str(_no_pytest(interpreter)), confinement=shadow.confinement.name)
     named = tuple(f"./{target}" if target.startswith("-") else target for target in targets)
     measured = tuple(measure)
-    task = _Task(shadow, interpreter, capabilities, framework, named, measured, timeout_s, by_test, order_seed, suite)
+    task = _Task(
+        shadow, interpreter, capabilities, framework, named, measured, timeout_s, by_test, order_seed, suite, trace_s
+    )
     return await run_while_unchanged(shadow, lambda: _run(task))
 
 
@@ -170,7 +176,7 @@ async def _run_once(task: _Task, flags: Sequence[str], without: Without) -> tupl
         async with run_folder(task.shadow) as folder:
             seed = task.order_seed
             passed_over = [str(task.shadow.root / conftest) for conftest in without.conftests]
-            wanted = {"suite": _wanted(task), "passed_over": passed_over}
+            wanted = {"suite": _wanted(task), "passed_over": passed_over, "trace_s": task.trace_s}
             request_report(
                 task.shadow,
                 folder,
@@ -246,6 +252,7 @@ def _judge(task: _Task, end: ProcessEnd, report: Report) -> TestRun:
         collected=report.collected,
         uncollected=report.uncollected,
         functions=report.functions,
+        traces=report.traces,
     )
 
 

@@ -10,12 +10,13 @@ from rolecall_server.craft.history import NOTHING_KNOWN, SuiteHistory, learned_f
 from rolecall_server.craft.repair.failure_text import ReportedFailure, frames_in, read_failure
 from rolecall_server.craft.repair.localisation import Suspect, rank_suspects, spectrum_of
 from rolecall_server.errors import BriefMissing, CodeNotRun, NotFound, NotReproduced
-from rolecall_server.sandbox import NotRun, TestResult, TestRun
+from rolecall_server.sandbox import NotRun, TestResult, TestRun, TestTrace
 from rolecall_server.team.request import Desk, FailureToMend
 from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.text_work import beside_the_loop
 from rolecall_server.workspace import file_exists
 
+_NAME_IT = "Name it as pytest does: FILE::TEST."
 MOST_SHOWN = 10
 """Suspects that are told a person."""
 
@@ -66,6 +67,24 @@ async def reproduce(desk: Desk, failure: FailureToMend) -> Reproduction:
         raise _why_not(trials.before, tests)
     suspects = await asyncio.to_thread(_suspects, desk, trials.before, failing or _unrun(tests), reported)
     return Reproduction(trials, failing, suspects, reported)
+
+
+async def trace_first(desk: Desk, failure: FailureToMend) -> TestTrace:
+    """Return what the lines of the first test of *failure* compute.
+
+    Raises:
+        BriefMissing: neither a test nor a text that names one was given.
+        CodeNotRun: it cannot be run here.
+    """
+    reported = await beside_the_loop("Reading the log", read_failure, failure.log, desk.snapshot)
+    tests = failure.tests or reported.tests
+    if not tests:
+        raise _why_not(None, tests)
+    desk.report("tracing the test", None)
+    traced = await desk.bench.trace({}, tests[0])
+    if isinstance(traced, NotRun):
+        raise CodeNotRun(f"{tests[0]} cannot be traced: {traced.reason}", traced.next_step or _NAME_IT)
+    return traced
 
 
 def still_failing(failing: Collection[TestResult], run: TestRun | NotRun) -> tuple[TestResult, ...]:
@@ -123,7 +142,7 @@ def _why_not(run: TestRun | NotRun | None, tests: Sequence[str]) -> BriefMissing
         what = told or f"{named} does not fail here: {len(passed)} tests, none of which fails."
         return NotReproduced(what)
     reason = run.reason if run is not None else ""
-    return NotReproduced(f"{named} did not run here. {reason}".rstrip(), "Name it as pytest does: FILE::TEST.")
+    return NotReproduced(f"{named} did not run here. {reason}".rstrip(), _NAME_IT)
 
 
 def _unrun(tests: Sequence[str]) -> tuple[TestResult, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -14,10 +14,11 @@ from rolecall_server.craft.attempt import Attempt, Rung, Try
 from rolecall_server.craft.attempts import EDIT_FORMAT
 from rolecall_server.craft.feedback import fenced, trimmed
 from rolecall_server.craft.history import name_of
+from rolecall_server.craft.repair.feedback_forms import ask_explanation, kind_of, tell_values
 from rolecall_server.craft.repair.localisation import Suspect
 from rolecall_server.model import ChatMessage
 from rolecall_server.model.prompts import prompts_beside
-from rolecall_server.sandbox import TestResult, TestRun
+from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.team.messages.edits import Edits, desk_with
 from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.opening import open_conversation
@@ -52,7 +53,8 @@ async def first_rung(desk: Desk, found: Reproduction, failure: FailureToMend) ->
         return await _in_repository(desk, found, failure, ())
     parts = [replace(one, is_alone=bool(one.names)) for one in _tests(desk, found.failing)]
     parts += _functions(desk, found.suspects)
-    return await _open(replace(desk, lookups=()), Focus("", parts=tuple(parts)), found, failure, ())
+    told = await _values(desk, found.failing, {}) if _is_endless(found) else ""
+    return await _open(replace(desk, lookups=()), Focus("", parts=tuple(parts)), _task(found, failure, (), told))
 
 
 async def next_rung(
@@ -61,26 +63,39 @@ async def next_rung(
     """Return the conversation after *tries*: the files of the suspects, then all of the repository with lookups."""
     kept = desk_with(desk, Edits(files=best.files))
     parts = [*_tests(kept, found.failing), *_files(kept, found.suspects)]
+    told = await _values(kept, best.failures or found.failing, best.files)
     if len(tries) == 1 and len(parts) > len({test.test_id.partition("::")[0] for test in found.failing}):
         focus = Focus("", parts=tuple(parts))
-        return Rung(await _open(replace(kept, lookups=()), focus, found, failure, tries))
-    return Rung(await _in_repository(kept, found, failure, tries), conversation(desk))
+        return Rung(await _open(replace(kept, lookups=()), focus, _task(found, failure, tries, told)))
+    told = "\n\n".join(part for part in (told, ask_explanation() if len(tries) > 1 else "") if part)
+    return Rung(await _in_repository(kept, found, failure, tries, told), conversation(desk))
+
+
+def _is_endless(found: Reproduction) -> bool:
+    return bool(found.failing) and kind_of(found.failing[0]) == "endless"
+
+
+async def _values(desk: Desk, failing: Sequence[TestResult], files: Mapping[str, str | None]) -> str:
+    """Return what the lines of the first of *failing* computed, with *files*; empty where it cannot be traced."""
+    if not failing:
+        return ""
+    desk.report("tracing the failing test", None)
+    trace = await desk.bench.trace(files, failing[0].test_id)
+    return "" if isinstance(trace, NotRun) else tell_values(failing[0], trace, desk.snapshot)
 
 
 async def _in_repository(
-    desk: Desk, found: Reproduction, failure: FailureToMend, tries: Sequence[Try]
+    desk: Desk, found: Reproduction, failure: FailureToMend, tries: Sequence[Try], told: str = ""
 ) -> tuple[ChatMessage, ...]:
     names = " ".join(one.place for one in found.suspects[:_RANKED])
     said = " ".join(one.message for one in found.failing[:_MOST_TESTS]) or found.reported.error
     brief = f"{_tested(found)} {said} {names}"
     focus = Focus("", brief=brief, writes_code=True, named=named_files(desk.workspace, brief))
-    return await _open(desk, focus, found, failure, tries)
+    return await _open(desk, focus, _task(found, failure, tries, told))
 
 
-async def _open(
-    desk: Desk, focus: Focus, found: Reproduction, failure: FailureToMend, tries: Sequence[Try]
-) -> tuple[ChatMessage, ...]:
-    return await open_conversation(_PROFILE, desk, focus, _task(found, failure, tries), EDIT_FORMAT)
+async def _open(desk: Desk, focus: Focus, task: str) -> tuple[ChatMessage, ...]:
+    return await open_conversation(_PROFILE, desk, focus, task, EDIT_FORMAT)
 
 
 def _tested(found: Reproduction) -> str:
@@ -121,11 +136,12 @@ def _files(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
         yield Parts(path, () if text_lines <= _WHOLE_LINES else names, "the file under suspicion")
 
 
-def _task(found: Reproduction, failure: FailureToMend, tries: Sequence[Try]) -> str:
+def _task(found: Reproduction, failure: FailureToMend, tries: Sequence[Try], told: str) -> str:
     may_change = failure.changes_tests
     parts = [
         "# What fails",
         _failures(found.failing) if found.failing else _report(failure),
+        told,
         _ranked(found.suspects),
         _tried(tries, found.failing),
         "# Your task",
