@@ -32,12 +32,12 @@ def tell_values(failure: TestResult, trace: TestTrace, snapshot: Snapshot) -> st
     """Return the values of *trace* in the form for the kind of *failure*; empty where there are none to tell."""
     kind = kind_of(failure, trace)
     if kind == "endless":
-        name, told = "loop", last_values_of(trace, snapshot)
+        head, told = _PROMPTS["loop"], last_values_of(trace, snapshot)
     elif kind == "exception" and (frames := last_frames_of(trace, snapshot)):
-        name, told = "frames", frames
+        head, told = _PROMPTS["frames"], frames
     else:
-        name, told = "values", values_of(trace, snapshot)
-    return f"{_PROMPTS[name]}\n\n{fenced(told)}" if told else ""
+        head, told = _PROMPTS["values"], values_of(trace, snapshot)
+    return f"{head}\n\n{fenced(told)}" if told else ""
 
 
 def ask_explanation() -> str:
