@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -22,6 +23,7 @@ from rolecall_analysis import (
 from rolecall_server.craft.history import SuiteHistory, name_of
 from rolecall_server.craft.repair.failure_text import TracebackLine
 from rolecall_server.sandbox import TestRun
+from rolecall_server.workspace import split_lines
 
 _MAX_STEPS = 5
 """Calls from the test to a function that nothing saw run."""
@@ -30,6 +32,13 @@ _POSSIBLE_STEP = 2.0
 """A call that is only possible is as far as two that are certain."""
 _NOWHERE = 10**6
 _FUNCTIONS = ("function", "method")
+_RAISED, _NEAR, _SAID, _NAMED = 0.5, 0.2, 0.3, 0.3
+"""Weights beside what ran, which is worth 1 at most: of the frame that raised, of a call that the test makes itself, of
+a name in the message, of a name in all failing tests. Round numbers, compared with few others on 26 fixes; see
+docs/craft.md."""
+_SHOWS = frozenset({"__repr__", "__str__"})
+"""Methods that a failing assertion calls to show its values, and a passing one does not."""
+_NAME = re.compile(r"[A-Za-z_]\w{2,}")
 
 Place = tuple[str, str]
 """The path and the dotted name of a function."""
@@ -96,21 +105,34 @@ def ochiai(n_failing_ran: int, n_failing: int, n_passing_ran: int) -> float:
 
 
 def rank_suspects(
-    snapshot: Snapshot, failing: Collection[str], spectrum: Spectrum, frames: Sequence[TracebackLine] = ()
+    snapshot: Snapshot,
+    failing: Collection[str],
+    spectrum: Spectrum,
+    frames: Sequence[TracebackLine] = (),
+    messages: Iterable[str] = (),
 ) -> tuple[Suspect, ...]:
     """Return the functions that may make the tests *failing* fail, the likeliest first.
 
-    By Ochiai over *spectrum*; of those with the same score the one in which it was raised comes first, then those on
-    the way there from the inside, then those nearest to the test by the graph. Where nothing was seen to run, the
-    traceback and the graph alone say it. What only tests hold is never among them.
+    By Ochiai over *spectrum*, and by four weights beside it: how near a function is to where it was raised, how near to
+    the tests by the graph, whether the *messages* of the failures name it, how many of the tests do. Where nothing was
+    seen to run, these alone say it. What only tests hold is never among them, nor a method that only shows a value.
     """
-    evidence = _Evidence(spectrum, _last_lines(snapshot, frames), _distances(snapshot, failing))
-    places = {*evidence.runs_failing, *evidence.raised}
-    if not evidence.runs_failing:
-        places |= evidence.distances.keys()
+    evidence = _Evidence(
+        spectrum,
+        _last_lines(snapshot, frames),
+        _distances(snapshot, failing),
+        frozenset(name for message in messages for name in _NAME.findall(message)),
+        [_names_in(snapshot, test) for test in _written(snapshot, failing)],
+    )
+    places = {*evidence.runs_failing, *evidence.raised, *evidence.distances}
     found = [one for place in places if (one := _definition(snapshot, place)) is not None]
-    suspects = [(evidence.order(one), _suspect(one, evidence)) for one in found]
+    suspects = [(evidence.order(one), _suspect(one, evidence)) for one in found if evidence.counts(one)]
     return tuple(suspect for _, suspect in sorted(suspects, key=lambda pair: pair[0]))
+
+
+def _names_in(snapshot: Snapshot, test: Definition) -> frozenset[str]:
+    lines = split_lines(snapshot.text(test.path) or "")[test.span.start.line : test.span.end.line + 1]
+    return frozenset(_NAME.findall("".join(lines)))
 
 
 @dataclass(frozen=True)
@@ -120,6 +142,10 @@ class _Evidence:
     """The functions of the traceback: how many calls before the last each is, and its line."""
     distances: Mapping[Place, tuple[float, tuple[str, ...]]]
     """The number of calls from the test to each function by the graph, and the functions between."""
+    said: Collection[str]
+    """The names in the messages of the failures."""
+    named: Sequence[Collection[str]]
+    """The names in each of the failing tests as they are written."""
 
     @cached_property
     def runs_failing(self) -> Mapping[Place, int]:
@@ -139,7 +165,33 @@ class _Evidence:
         place = one.path, one.qualified_name
         before_last = self.raised.get(place, (_NOWHERE, 0))[0]
         distance = self.distances.get(place, (_NOWHERE, ()))[0]
-        return -round(self.score(place), 9), before_last, distance, one.path, one.span.start.line
+        return -round(self.weight(one), 9), before_last, distance, one.path, one.span.start.line
+
+    def counts(self, one: Definition) -> bool:
+        """Return whether *one* may be at fault, and does not only show values of a test that failed."""
+        return one.name not in _SHOWS or (one.path, one.qualified_name) in self.raised
+
+    def weight(self, one: Definition) -> float:
+        """Return how much speaks against *one*; greater is likelier."""
+        place = one.path, one.qualified_name
+        weight = self.score(place) + _NAMED * self.share_that_names(one) + (_SAID if self.is_said(one) else 0)
+        if place in self.raised:
+            weight += _RAISED / (1 + self.raised[place][0])
+        if place in self.distances:
+            weight += _NEAR / max(self.distances[place][0], 1)
+        return weight
+
+    def is_said(self, one: Definition) -> bool:
+        return _called_as(one) in self.said
+
+    def share_that_names(self, one: Definition) -> float:
+        """Return the part of the failing tests that name *one*."""
+        return sum(_called_as(one) in names for names in self.named) / len(self.named) if self.named else 0.0
+
+
+def _called_as(one: Definition) -> str:
+    """Return the name by which code calls *one*: that of the class where it makes an object."""
+    return one.scope.rpartition(".")[2] if one.name == "__init__" else one.name
 
 
 def _definition(snapshot: Snapshot, place: Place) -> Definition | None:
@@ -210,8 +262,10 @@ def _written(snapshot: Snapshot, failing: Collection[str]) -> list[Definition]:
 
 def _suspect(one: Definition, evidence: _Evidence) -> Suspect:
     place = one.path, one.qualified_name
-    said = (*_said_by_runs(place, evidence), *_said_by_traceback(place, evidence), *_said_by_graph(place, evidence))
-    return Suspect(*place, one.span.start.line + 1, round(evidence.score(place), 4), said)
+    said = [*_said_by_runs(place, evidence), *_said_by_traceback(place, evidence), *_said_by_graph(place, evidence)]
+    if evidence.is_said(one):
+        said.append("the message of the failure names it")
+    return Suspect(*place, one.span.start.line + 1, round(evidence.score(place), 4), tuple(said))
 
 
 def _said_by_runs(place: Place, evidence: _Evidence) -> list[str]:

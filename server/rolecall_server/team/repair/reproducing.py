@@ -156,7 +156,8 @@ def _suspects(
     frames = [frame for one in failing for frame in frames_in(one.detail, desk.snapshot)] or reported.frames
     known = run if isinstance(run, TestRun) else TestRun("not run")
     spectrum = spectrum_of(known, _history(desk, known), ids)
-    return rank_suspects(desk.snapshot, ids, spectrum, frames)
+    messages = [one.message or reported.error for one in failing]
+    return rank_suspects(desk.snapshot, ids, spectrum, frames, messages)
 
 
 def _history(desk: Desk, run: TestRun) -> SuiteHistory:
