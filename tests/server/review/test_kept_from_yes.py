@@ -206,3 +206,27 @@ def test_a_new_name_is_judged_as_a_new_file(workspace: Workspace) -> None:
     text = THERE["shop/price.py"]
     assert kept(workspace, {"shop/cost.py": text}, {"shop/price.py": "shop/cost.py"}) == set()
     assert kept(workspace, {"bin/cost": text}, {"shop/price.py": "bin/cost"}) == {"bin/cost"}
+
+
+FIRST = ("todo.py", "src/todo/__init__.py", "src/todo/store.py", "web/app.ts", "web/page.css", "tests/test_todo.py")
+
+
+@pytest.mark.parametrize("there", [{}, {"README.md": "# Todo\n", ".git/hooks/x.py": "x = 1\n"}])
+def test_the_first_sources_of_a_repository_need_none_beside_them(tmp_path: Path, there: Mapping[str, str]) -> None:
+    for path, text in there.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    bare = Workspace(tmp_path.resolve())
+    assert kept(bare, dict.fromkeys(FIRST, "x = 2\n")) == set()
+
+
+@pytest.mark.parametrize("path", [path for path in KEPT if path not in ("main.py", "web/new.py")])
+def test_what_acts_on_its_own_waits_in_an_empty_repository_too(tmp_path: Path, path: str) -> None:
+    is_source = path in ("shop/page.css", "shop/page.ts")
+    assert kept(Workspace(tmp_path.resolve()), {path: "x = 2\n"}) == (set() if is_source else {path})
+
+
+def test_one_source_is_enough_for_the_others_to_lie_beside_it(tmp_path: Path) -> None:
+    (tmp_path / "shop").mkdir()
+    (tmp_path / "shop/price.py").write_text("price = 1\n")
+    assert kept(Workspace(tmp_path.resolve()), {"main.py": "x = 2\n"}) == {"main.py"}

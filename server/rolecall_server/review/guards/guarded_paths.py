@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path, PurePosixPath
 
 from rolecall_analysis import is_test_path
+from rolecall_analysis.folder import files_below
 from rolecall_analysis.ignored import ENVIRONMENT_MARKERS, Ignored, is_ignored, is_there
 from rolecall_analysis.languages import language_of
 from rolecall_server.errors import FileRefused
@@ -201,7 +202,8 @@ def guarded_paths(workspace: Workspace, proposal: Proposal, hunk_ids: Collection
 def kept_from_yes(workspace: Workspace, proposal: Proposal, hunk_ids: Collection[str]) -> dict[str, str]:
     """Return the files that nobody may have changed by *hunk_ids* without having seen them named, each with why.
 
-    Let through are sources and tests that are there, new ones beside others of their language, and documentation.
+    Let through are sources and tests that are there, new ones beside others of their language or in a repository that
+    has no source yet, and documentation.
     """
     guarded, touched = guarded_paths(workspace, proposal, hunk_ids), _touched(proposal, hunk_ids)
     whys = {p: guarded.get(p) or _why_kept(workspace, proposal, change, p) for p, change in touched.items()}
@@ -275,9 +277,15 @@ def _why_kept(workspace: Workspace, proposal: Proposal, change: FileChange, path
     if is_prose(path) or named or _is_test_data(path):
         return None
     language = _language(path)
-    if language and (not is_new or is_test_path(path) or _is_beside(workspace, path, language)):
+    if language and (not is_new or is_test_path(path) or _is_beside(workspace, path, language) or _is_bare(workspace)):
         return None
     return _NOT_PLAIN
+
+
+def _is_bare(workspace: Workspace) -> bool:
+    """Return whether the repository has no source file: nothing is there that a new one could lie beside."""
+    found = files_below(Ignored(workspace.root), "", lambda path: _language(path) is not None)
+    return not any(True for _ in found)
 
 
 def _language(path: str) -> str | None:
