@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import type { ReviewFile, ReviewHunk, ReviewProposal } from "../src/protocol.ts";
+import { commandLink } from "../src/review/links.ts";
 import { stations, walk } from "../src/review/order.ts";
 import { createTicks } from "../src/review/ticks.ts";
 import { asMarkdown, aboutFile, aboutHunk, aboutProposal, shortTitle, size } from "../src/review/words.ts";
@@ -82,4 +83,11 @@ test("what is ticked is told by proposal, and a hunk that is decided or lost its
   assert.deepEqual(ticks.of([newer, older]), { p2: ["h3"], p1: ["h3"] });
   ticks.keepOpen([proposal("p1", [file("a.py", [hunk("h3", { state: "accepted" })])])]);
   assert.deepEqual(ticks.of([newer, older]), {}, "undone, it is offered again, and not ticked");
+});
+
+test("a link to a command holds together whatever the path has in it, and the argument comes out as it was", () => {
+  const target = { proposalId: "p1", path: "shop/a) [b](command:x) (1).py", hunkIds: ["h1"] };
+  const link = commandLink("Show", "rolecall.review.show", target);
+  const [, address] = /^\[Show\]\(command:rolecall\.review\.show\?([^()\s]*)\)$/.exec(link) ?? [];
+  assert.deepEqual(JSON.parse(decodeURIComponent(address ?? "")), [target]);
 });

@@ -8,6 +8,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import type { ReviewHunk } from "../protocol.ts";
 import type { Server } from "../server.ts";
 import type { Desk } from "./desk.ts";
+import { commandLink } from "./links.ts";
 import { about } from "./threads.ts";
 import { isOpen } from "./words.ts";
 
@@ -64,19 +65,15 @@ function marksIn(desk: Desk, client: LanguageClient, editor: TextEditor): (Decor
         const hover = about(proposal, file, hunk);
         hover.isTrusted = { enabledCommands: COMMANDS };
         const links = [
-          link(`$(diff) ${t("Show {0} in the diff", hunk.hunkId)}`, "rolecall.review.show", target),
-          ...(hunk.state === "stale" ? [] : [link(`$(check) ${t("Accept {0}", hunk.hunkId)}`, "rolecall.review.accept", target)]),
-          link(`$(close) ${t("Reject {0}", hunk.hunkId)}`, "rolecall.review.reject", target),
+          commandLink(`$(diff) ${t("Show {0} in the diff", hunk.hunkId)}`, "rolecall.review.show", target),
+          ...(hunk.state === "stale" ? [] : [commandLink(`$(check) ${t("Accept {0}", hunk.hunkId)}`, "rolecall.review.accept", target)]),
+          commandLink(`$(close) ${t("Reject {0}", hunk.hunkId)}`, "rolecall.review.reject", target),
         ];
         hover.appendMarkdown(`\n\n${links.join("&nbsp;&nbsp;&nbsp;")}`);
         return [{ range: client.protocol2CodeConverter.asRange(hunk.place.range), hoverMessage: hover, look: lookOf(hunk) }];
       }),
     ),
   );
-}
-
-function link(title: string, command: string, target: object): string {
-  return `[${title}](command:${command}?${encodeURIComponent(JSON.stringify([target]))})`;
 }
 
 function lookOf(hunk: ReviewHunk): Look {
