@@ -195,8 +195,8 @@ def name_key(path: str) -> str:
 def why_not_changed(workspace: Workspace, path: str) -> str | None:
     """Return the reason why no edit may name *path*, or ``None``.
 
-    It lies outside, is another name of a file inside or would become one on a system that is less strict, or is
-    kept from models.
+    It lies outside or below a file, is another name of a file inside or would become one on a system that is less
+    strict, or is kept from models.
     """
     try:
         real = absolute_path(workspace, path).relative_to(workspace.root).as_posix()
@@ -206,8 +206,13 @@ def why_not_changed(workspace: Workspace, path: str) -> str | None:
         return f"{path} is another name of {real}; use that one."
     if (private := why_private(workspace, path)) is not None:
         return private
-    if file_exists(workspace, path):
-        return None
+    return None if file_exists(workspace, path) else _why_not_made(workspace, path)
+
+
+def _why_not_made(workspace: Workspace, path: str) -> str | None:
+    above = next((str(one) for one in PurePosixPath(path).parents if file_exists(workspace, str(one))), None)
+    if above is not None:
+        return f"{path} would lie below {above}, which is a file."
     if (odd := next((part for part in path.split("/") if not _is_portable(part)), None)) is not None:
         return f"{odd!r} is not a name that every system keeps as it is."
     twin = _twin(workspace, path)

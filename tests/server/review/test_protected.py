@@ -265,6 +265,15 @@ def test_a_new_file_may_not_be_another_spelling_of_one_that_is_there(workspace: 
     assert f"cannot be told from {TWINS[path]}" in (why_not_changed(workspace, path) or "")
 
 
+@pytest.mark.parametrize("above", ["src/price.py", "open/Unsaved.py"])
+def test_no_new_file_may_lie_below_a_file(workspace: Workspace, above: str) -> None:
+    for below in ("tax.py", "new/tax.py"):
+        assert (
+            why_not_changed(workspace, f"{above}/{below}")
+            == f"{above}/{below} would lie below {above}, which is a file."
+        )
+
+
 @pytest.mark.parametrize(
     "path", ["src/price.py", "src/café.py", "open/Unsaved.py", "src/new.py", "tests/unit/test_x.py"]
 )
