@@ -28,7 +28,7 @@ def capabilities(
     *, encodings: Sequence[Encoding] = (Encoding.Utf16,), document_changes: bool = True, rolecall: bool = True
 ) -> types.ClientCapabilities:
     """What a capable editor announces."""
-    operations = [types.ResourceOperationKind.Create] if document_changes else None
+    operations = [types.ResourceOperationKind.Create, types.ResourceOperationKind.Rename] if document_changes else None
     return types.ClientCapabilities(
         general=types.GeneralClientCapabilities(position_encodings=list(encodings)),
         window=types.WindowClientCapabilities(work_done_progress=True),
@@ -292,6 +292,7 @@ class Editor:
         by_uri: dict[str, tuple[int | None, list[types.TextEdit]]] = {
             uri: (None, list(edits)) for uri, edits in (edit.changes or {}).items()
         }
+        renames: list[types.RenameFile] = []
         for change in edit.document_changes or ():
             if isinstance(change, types.CreateFile):
                 path = self._path(change.uri)
@@ -301,6 +302,8 @@ class Editor:
                 plain = (types.TextEdit, types.AnnotatedTextEdit)
                 edits = [types.TextEdit(each.range, each.new_text) for each in change.edits if isinstance(each, plain)]
                 by_uri[change.text_document.uri] = (change.text_document.version, edits)
+            elif isinstance(change, types.RenameFile):
+                renames.append(change)
         for uri, (version, _) in by_uri.items():
             if version is not None and uri in self.buffers and version != self.buffers[uri].version:
                 return types.ApplyWorkspaceEditResult(applied=False, failure_reason="the version is another")
@@ -318,7 +321,18 @@ class Editor:
             self._change(
                 buffer, places, [types.TextDocumentContentChangePartial(each.range, each.new_text) for each in ordered]
             )
+        for rename in renames:
+            self.rename(rename.old_uri, rename.new_uri)
         return types.ApplyWorkspaceEditResult(applied=True)
+
+    def rename(self, old_uri: str, new_uri: str) -> None:
+        """Give a file another name, on the disk at once; what its buffer holds is as unsaved as before."""
+        old, new = (self._path(uri).relative_to(self.root).as_posix() for uri in (old_uri, new_uri))
+        text = self.text(old) if old_uri in self.buffers else None
+        (self.root / old).rename(self.root / new)
+        if text is not None:
+            self.close(old)
+            self.open(new, text)
 
     def _path(self, uri: str) -> Path:
         return Path(types_uri_to_path(uri))

@@ -10,6 +10,7 @@ from difflib import SequenceMatcher
 from itertools import accumulate
 
 from rolecall_server.errors import HunkStale
+from rolecall_server.processes import this_process
 from rolecall_server.review.proposals.anchor import (
     Anchor,
     Stale,
@@ -20,7 +21,9 @@ from rolecall_server.review.proposals.anchor import (
     text_with,
     turned_to,
 )
+from rolecall_server.review.proposals.edit_journal import fingerprint
 from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind, HunkState, Proposal
+from rolecall_server.store import LandingRow
 from rolecall_server.workspace import BOM, split_lines
 
 
@@ -177,6 +180,35 @@ def inverse_edit(edit: FileEdit) -> FileEdit:
         edits.append(TextEdit(start, start + len(each.new_text), edit.current[each.start : each.end]))
         shift += len(each.new_text) - (each.end - each.start)
     return FileEdit(edit.path_after, edit.result, tuple(edits), edit.current, moved_to)
+
+
+def steps_of(
+    proposal_id: str,
+    change: FileChange,
+    edit: FileEdit,
+    states: Mapping[str, HunkState],
+    accepted: Collection[str],
+) -> Iterator[LandingRow]:
+    """Yield the steps that *edit* is for the files of *change*, in which hunks get new *states*.
+
+    A file that gets another name, or its own one back, takes two: of the file with the new name, which comes out of
+    nothing or goes back into it, and of the one with the old name, for the lines alone.
+    """
+    in_file = [hunk for hunk in change.hunks if hunk.id in states]
+    brought_in = tuple(hunk.id for hunk in in_file if states[hunk.id] is HunkState.ACCEPTED)
+    taken_out = tuple(hunk.id for hunk in in_file if hunk.id in accepted and hunk.id not in brought_in)
+    before, after, gone = fingerprint(edit.current), fingerprint(edit.result), fingerprint(None)
+    whole = LandingRow(0, edit.path, proposal_id, brought_in, taken_out, before, after, this_process())
+    if not edit.moved_to:
+        yield whole
+        return
+    is_coming = edit.moved_to == change.renamed_to
+    yield replace(whole, path=edit.moved_to, before=gone) if is_coming else replace(whole, after=gone)
+    lines = {hunk.id for hunk in in_file if hunk.kind is HunkKind.TEXT}
+    if lines:
+        came, went = (tuple(h for h in ids if h in lines) for ids in (brought_in, taken_out))
+        of_lines = replace(whole, path=change.path, brought_in=came, taken_out=went)
+        yield of_lines if is_coming else replace(of_lines, before=gone)
 
 
 def apply_edits(text: str, edits: Collection[TextEdit]) -> str:

@@ -115,7 +115,7 @@ async def differing_edits(ls: RolecallServer, folder: Folder, edits: Sequence[Fi
         if e in unopened and text_after(ls, folder, e) in (None, "", e.current) and not _tells_of(ls, e.path_after)
     ]
     if all(edit in untold or _will_be_told(ls, folder, edit) for edit in pending):
-        folder.edits.in_memory.update(edit.path for edit in pending)
+        folder.edits.in_memory.update(edit.path_after for edit in pending)
         return []
     return pending
 

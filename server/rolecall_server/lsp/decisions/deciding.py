@@ -17,18 +17,17 @@ from rolecall_server.lsp.proposals.hunks import look_again, reload_proposal, sho
 from rolecall_server.lsp.runs.selection_trials import try_what_is_left
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder
-from rolecall_server.processes import this_process
 from rolecall_server.review.acceptance import (
     FileEdit,
     edit_between,
     inverse_edit,
     needed_by,
     plan_edit,
+    steps_of,
     with_needs,
 )
 from rolecall_server.review.guards.guarded_paths import guarded_paths
 from rolecall_server.review.proposals.anchor import path_now
-from rolecall_server.review.proposals.edit_journal import fingerprint
 from rolecall_server.review.proposals.proposal import FileChange, HunkState
 from rolecall_server.review.proposals.proposal_store import Reviewed, check_undecided, decide, edit_hunk, put_aside
 from rolecall_server.review.proposals.rendering import headline
@@ -206,7 +205,7 @@ async def _change_text(
                 check_undecided(reviewed, states)  # something else may have been decided while this one waited
             folder.edits.in_flight = frozenset((proposal_id, hunk_id) for hunk_id in states)
             edits = _plan(ls, folder, reviewed, states)
-            touched = {edit.path for edit in edits}
+            touched = {path for edit in edits for path in (edit.path, edit.path_after)}
             _record(ls, folder, reviewed, states, edits)
             await make_edits(ls, folder, edits, f"Rolecall: {reviewed.proposal.title}")
             with store.together():
@@ -319,24 +318,22 @@ def _record(
     edits: Sequence[FileEdit],
 ) -> None:
     """Store what is about to happen to each file, before the editor is asked; what no longer stands is dropped."""
-    store = ls.session.store
+    store, chains = ls.session.store, folder.edits.chains
     dropped, planned = list[int](), list[LandingRow]()
     for edit in edits:
         change = reviewed.proposal.change_of(edit.path)
-        if change is None or edit.moved_to:
+        if change is None:
             continue
-        chain = folder.edits.chains.setdefault(edit.path, [])
-        standing = folder.edits.standing.get(edit.path, len(chain))
-        dropped += [landing.id for landing in chain[standing:]]
-        del chain[standing:]
-        in_file = [hunk.id for hunk in change.hunks if hunk.id in states]
-        folder.edits.made[edit.path] = edit
-        brought_in = tuple(h for h in in_file if states[h] is HunkState.ACCEPTED)
-        taken_out = tuple(h for h in in_file if h in reviewed.accepted and h not in brought_in)
-        before, after = fingerprint(edit.current), fingerprint(edit.result)
-        planned.append(
-            LandingRow(0, edit.path, reviewed.proposal.id, brought_in, taken_out, before, after, this_process())
-        )
+        steps = list(steps_of(reviewed.proposal.id, change, edit, states, reviewed.accepted))
+        for step in steps:
+            chain = chains.setdefault(step.path, [])
+            standing = folder.edits.standing.get(step.path, len(chain))
+            dropped += [landing.id for landing in chain[standing:]]
+            del chain[standing:]
+            folder.edits.made.pop(step.path, None)
+        if not edit.moved_to:
+            folder.edits.made[edit.path] = edit
+        planned += steps
     with store.together():
         forget_landings(store, dropped)
         landings = add_landings(store, folder.root, planned)

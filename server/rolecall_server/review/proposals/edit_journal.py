@@ -9,7 +9,7 @@ or is an older one: its lines say what stands in it (`read_off`).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from pathlib import Path
 from rolecall_server.errors import NotFound
 from rolecall_server.processes import still_runs, this_process
 from rolecall_server.review.proposals.anchor import path_now, standing
-from rolecall_server.review.proposals.proposal import HunkState
+from rolecall_server.review.proposals.proposal import FileChange, HunkKind, HunkState
 from rolecall_server.review.proposals.proposal_store import ReadText, Reviewed, decide, load_proposal
 from rolecall_server.store import LandingRow, Store
 from rolecall_server.store.landings import add_landings, claim_landings, forget_landings, load_landings
@@ -74,10 +74,13 @@ def read_off(store: Store, root: Path, chain: list[LandingRow], path: str, text:
     for proposal_id in dict.fromkeys(of for of, _ in meant):
         reviewed = load_proposal(store, proposal_id)
         change = reviewed.proposal.change_of(path)
-        if change is None or path_now(change, reviewed.accepted) != path:
+        if change is None:
             continue
         hunk_ids = [hunk_id for of, hunk_id in meant if of == proposal_id]
-        now = standing(change, reviewed.accepted, hunk_ids, text)
+        accepted = _with_name(change, reviewed.accepted, hunk_ids, path, text)
+        if path_now(change, accepted) != path:
+            continue
+        now = standing(change, accepted, hunk_ids, text)
         said |= {(proposal_id, h): h in now for h in hunk_ids}
         news = [h for h in hunk_ids if len({h in now, h in reviewed.accepted, meant[proposal_id, h]}) > 1]
         if news:
@@ -85,6 +88,15 @@ def read_off(store: Store, root: Path, chain: list[LandingRow], path: str, text:
             step = LandingRow(0, path, proposal_id, came, went, UNKNOWN, fingerprint(text), this_process())
             chain += add_landings(store, root, [step])
     return said
+
+
+def _with_name(
+    change: FileChange, accepted: Collection[str], unsure: Collection[str], path: str, text: str | None
+) -> set[str]:
+    """Return *accepted*, set right in the new name of the file, where that is *unsure*: the file at *path* tells."""
+    renames = {hunk.id for hunk in change.hunks if hunk.kind is HunkKind.RENAME and hunk.id in unsure}
+    is_there = path == change.renamed_to and text is not None
+    return {*accepted} | renames if is_there else {*accepted} - renames
 
 
 def believe(store: Store, in_text: Mapping[Key, bool]) -> tuple[str, ...]:
@@ -142,7 +154,8 @@ def take_over(store: Store, root: Path, read_text: ReadText) -> TakenOver:
         if row.proposal_id in known:
             chains.setdefault(row.path, []).append(row)
     found: dict[str, dict[Key, bool]] = {}
-    for path, chain in list(chains.items()):
+    saved: set[str] = set()
+    for path, chain in sorted(chains.items(), key=lambda item: item[1][-1].id):  # a new name before the old one
         text, meant = read_text(path), hunks_in_text(chain, len(chain))
         n = n_standing(chain, fingerprint(text))
         said = hunks_in_text(chain, n) if n is not None else read_off(store, root, chain, path, text)
@@ -151,9 +164,12 @@ def take_over(store: Store, root: Path, read_text: ReadText) -> TakenOver:
         found[path] = {key: said[key] for key in news}
         # Read off or come back to: an editor may still hold what lies between.
         is_older = chain[-1].before == UNKNOWN or any(row.before == fingerprint(text) for row in chain)
-        if (n == len(chain) and not is_older) or (n is None and _are_stored(store, meant)):  # saved
-            forget_landings(store, [row.id for row in chain])
-            del chains[path]
+        if (n == len(chain) and not is_older) or (n is None and _are_stored(store, meant)):
+            saved.add(path)
+    unsaved = {key for path, chain in chains.items() if path not in saved for key in hunks_in_text(chain, 0)}
+    for path in saved:
+        if not unsaved & hunks_in_text(chains[path], 0).keys():  # else another file may still speak of its hunks
+            forget_landings(store, [row.id for row in chains.pop(path)])
     told = (_tell(store, known[of], found) for of in known)
     return TakenOver(chains, tuple(sentence for sentence in told if sentence))
 
