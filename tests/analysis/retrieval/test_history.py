@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from rolecall_analysis.retrieval.history.commits import MAX_FILES, HistoryReader
+from rolecall_analysis.retrieval.history.committed import commit_of
 
 _IDENTITY = {
     "GIT_AUTHOR_NAME": "A",
@@ -130,3 +131,7 @@ def test_nothing_that_the_repository_configures_is_run(repository: Path, tmp_pat
     assert not witness.exists()
     subprocess.run(["git", "-C", str(repository), "log", "--name-only"], check=False, capture_output=True)
     assert witness.exists(), "the trap does not even catch a plain git"
+
+
+def test_a_revision_that_no_program_can_be_given_names_no_commit(tmp_path: Path) -> None:
+    assert commit_of(tmp_path, "HEAD\0") == ""

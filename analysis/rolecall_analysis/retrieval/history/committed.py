@@ -20,6 +20,8 @@ def committed_text(root: Path, path: str) -> str | None:
 
 def commit_of(root: Path, revision: str) -> str:
     """Return the id of the commit that *revision* names (``main``, ``HEAD~2``); empty where it names none."""
+    if "\0" in revision:  # no program can be given it
+        return ""
     return run_git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}").strip()
 
 
