@@ -23,7 +23,7 @@ from rolecall_server.review.guards.guarded_paths import guarded_paths
 from rolecall_server.review.guards.hidden_characters import hidden_characters, is_code
 from rolecall_server.review.proposals.evidence import Evidence
 from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind, HunkState
-from rolecall_server.review.proposals.proposal_store import EVIDENCE_JSON, PROPOSAL_JSON, Reviewed
+from rolecall_server.review.proposals.proposal_store import Reviewed, evidence_adapter, proposal_adapter
 from rolecall_server.review.proposals.rendering import (
     describe_place,
     failures_at,
@@ -145,12 +145,12 @@ def proposal_json(workspace: Workspace, reviewed: Reviewed) -> dict[str, Any]:
     """Return a proposal as it stands now, for programs."""
     states = reviewed.states
     return {
-        "proposal": json.loads(PROPOSAL_JSON.dump_json(reviewed.proposal)),
+        "proposal": json.loads(proposal_adapter().dump_json(reviewed.proposal)),
         "states": dict(states),
         "reasons": {hunk_id: reason for hunk_id, reason in reviewed.reasons.items() if reason},
         "counts": {state.value: sum(one is state for one in states.values()) for state in HunkState},
         "tried": [
-            {"hunks": sorted(one.hunks), "evidence": json.loads(EVIDENCE_JSON.dump_json(one.evidence))}
+            {"hunks": sorted(one.hunks), "evidence": json.loads(evidence_adapter().dump_json(one.evidence))}
             for one in reviewed.tried
         ],
         "guarded": guarded_paths(workspace, reviewed.proposal, reviewed.undecided),

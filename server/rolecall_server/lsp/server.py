@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from lsprotocol import types
@@ -42,6 +42,8 @@ class RolecallServer(LanguageServer):
             max_workers=2,  # each thread that computes delays the event loop by a turn of the interpreter
         )
         self.session = session
+        self.once_answered: Callable[[], Coroutine[Any, Any, None]] | None = None
+        """Work that begins when the editor has the answer to `initialize`."""
         self.optional_features: Sequence[Feature] = ()
         """The features that are asked for only while a setting turns them on."""
         self.page_features: Sequence[Feature] = ()

@@ -15,10 +15,9 @@ import psutil
 from pygls.io_ import StdoutWriter
 
 from rolecall_analysis import Workers
-from rolecall_server.context.redaction import Covers
 from rolecall_server.errors import RolecallError, StoreDamaged
 from rolecall_server.lsp.protocol import FrameError, FrameReader, RolecallProtocol
-from rolecall_server.lsp.registration import register
+from rolecall_server.lsp.registration import import_handlers, register
 from rolecall_server.lsp.runs.progress import ScanProgress
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Patience, Session
@@ -58,6 +57,7 @@ def serve(patience: Patience | None = None, told: Sequence[str] = ()) -> int:
     server.session.store_damage = damage
     server.session.told_first = (*told,)
     register(server)
+    server.once_answered = _get_ready
     server.session.report_scan = ScanProgress(server).report
     server.protocol.set_writer(StdoutWriter(output))
     try:
@@ -86,6 +86,8 @@ class CoveringFormatter(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the record as a line, or as several where it has a traceback."""
+        from rolecall_server.context.redaction import Covers  # few sessions log anything, and none at its start
+
         return Covers().cover(super().format(record))
 
 
@@ -98,7 +100,6 @@ def _take_output() -> BinaryIO:
 
 
 async def _converse(server: RolecallServer) -> None:
-    server.later(_clean_up())
     watch = asyncio.create_task(_watch_parent(server))
     reading = asyncio.create_task(_read(server.rolecall_protocol))
     stopped = asyncio.create_task(_wait_for_signal())
@@ -121,15 +122,18 @@ async def _read(protocol: RolecallProtocol) -> None:
             return
 
 
-async def _clean_up() -> None:
-    """Remove what a server that was killed could not."""
-    from rolecall_server.sandbox import (  # the editor has its answer by now
-        remove_abandoned_folders,
-        remove_unused_copies,
-    )
+async def _get_ready() -> None:
+    """Import what the editor will ask for next, and remove what a server that was killed could not."""
+    await import_handlers()
+    gc.freeze()
+    await asyncio.to_thread(_clean_up)
 
-    await asyncio.to_thread(remove_abandoned_folders)
-    await asyncio.to_thread(remove_unused_copies, cache_path() / "copies")
+
+def _clean_up() -> None:
+    from rolecall_server.sandbox import remove_abandoned_folders, remove_unused_copies  # no answer waits for it
+
+    remove_abandoned_folders()
+    remove_unused_copies(cache_path() / "copies")
 
 
 async def _wait_for_signal() -> None:

@@ -17,7 +17,7 @@ from rolecall_server.review.proposals.anchor import Anchor, locate, path_now, te
 from rolecall_server.review.proposals.edit_journal import fingerprint
 from rolecall_server.review.proposals.evidence import Evidence, GraphFinding
 from rolecall_server.review.proposals.proposal import FileChange, Hunk
-from rolecall_server.review.proposals.proposal_store import EVIDENCE_JSON, ReadText, Reviewed
+from rolecall_server.review.proposals.proposal_store import ReadText, Reviewed, evidence_adapter
 from rolecall_server.store import Store
 from rolecall_server.store.landings import save_trial
 from rolecall_server.workspace import sha256
@@ -55,7 +55,7 @@ def texts_with(reviewed: Reviewed, wanted: Collection[str], read_text: ReadText)
 def remember_trial(store: Store, reviewed: Reviewed, wanted: Collection[str], texts: str, shown: Evidence) -> None:
     """Store what the tests showed with *wanted* accepted, on the texts of that fingerprint, and on no others."""
     hunk_ids = reviewed.accepted | frozenset(wanted)
-    save_trial(store, reviewed.proposal.id, texts, hunk_ids, EVIDENCE_JSON.dump_json(shown).decode())
+    save_trial(store, reviewed.proposal.id, texts, hunk_ids, evidence_adapter().dump_json(shown).decode())
 
 
 def trial_of(reviewed: Reviewed, wanted: Collection[str], read_text: ReadText) -> Evidence | None:

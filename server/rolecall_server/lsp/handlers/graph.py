@@ -26,7 +26,6 @@ from rolecall_server.lsp.untyped import plain
 from rolecall_server.lsp.view import View, ask_when_read
 from rolecall_server.workspace import Workspace, why_private
 
-GRAPH_REQUEST = "rolecall/graph"
 _TOP = Span(Position(0, 0), Position(0, 0))
 
 

@@ -10,7 +10,6 @@ from lsprotocol import types
 from rolecall_server.lsp.client import read_client
 from rolecall_server.lsp.folders import open_folders
 from rolecall_server.lsp.pages.navigation import announce_navigation, follow_navigation
-from rolecall_server.lsp.proposals.hunks import show_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.text.positions import choose_encoding
 from rolecall_server.settings import read_settings
@@ -28,6 +27,8 @@ def initialize(ls: RolecallServer, params: types.InitializeParams) -> None:
     _, refused = open_folders(session, uris)
     session.told_first = (*session.told_first, *refused)
     announce_navigation(ls)
+    if ls.once_answered is not None:
+        ls.later(ls.once_answered())
 
 
 _WATCHED = "**/*"
@@ -35,6 +36,8 @@ _WATCHED = "**/*"
 
 async def initialized(ls: RolecallServer, params: types.InitializedParams) -> None:
     """Say what is wrong with settings and store, show what earlier sessions left undecided, ask for file events."""
+    from rolecall_server.lsp.proposals.hunks import show_hunks  # a tenth of the start; `initialize` is answered without
+
     for problem in ls.session.settings_problems:
         ls.tell(problem, types.MessageType.Warning)
     for sentence in ls.session.told_first:

@@ -9,7 +9,7 @@ from lsprotocol import types
 
 from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.folders import begin_scan, document_changed
-from rolecall_server.lsp.pages.files import is_page
+from rolecall_server.lsp.pages.names import is_page
 from rolecall_server.lsp.pages.problems import page_changed, take_page
 from rolecall_server.lsp.proposals.hunks import text_changed
 from rolecall_server.lsp.server import RolecallServer

@@ -10,7 +10,8 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcInvalidParams
 
 from rolecall_analysis.queries import references as find_references
-from rolecall_server.lsp.pages.files import OpenRun, page_path
+from rolecall_server.lsp.pages.files import OpenRun
+from rolecall_server.lsp.pages.names import page_path
 from rolecall_server.lsp.proposals.hunks import shown_hunks
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Session, uri_of

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolecall_server.errors import FileRefused, NotFound
-from rolecall_server.lsp.session import Folder, Session, file_path
+from rolecall_server.errors import NotFound
+from rolecall_server.lsp.pages.names import document_id_at, is_page, page_path
+from rolecall_server.lsp.session import Folder, Session
 from rolecall_server.review.proposals.proposal_store import Reviewed, load_run
 from rolecall_server.team.documents import Document, parse, render
 from rolecall_server.team.documents.document_store import documents_of, load_document, run_of
 from rolecall_server.team.documents.links.linking import Linked, linked
 from rolecall_server.team.documents.links.pages import Page
-
-_NAME = re.compile(r"(d\d+)-[a-z-]+\.md")
 
 
 @dataclass(frozen=True)
@@ -35,25 +33,6 @@ class OpenRun:
     def linked(self) -> Linked:
         """Its documents and hunks as what they say of each other."""
         return linked((page.document for page in self.pages), self.reviewed)
-
-
-def is_page(session: Session, uri: str) -> bool:
-    """Return whether *uri* is a document of the team."""
-    return document_id_at(session, uri) is not None
-
-
-def document_id_at(session: Session, uri: str) -> str | None:
-    """Return the id of the document at *uri*, by the name of its file."""
-    match = _NAME.fullmatch(uri.rpartition("/")[2])
-    try:
-        return match[1] if match and file_path(uri).parent == session.pages else None
-    except FileRefused:
-        return None
-
-
-def page_path(session: Session, document: Document) -> Path:
-    """Return the file of *document*."""
-    return session.pages / f"{document.id}-{document.kind.replace(' ', '-')}.md"
 
 
 def open_run(session: Session, uri: str) -> OpenRun | None:

@@ -11,7 +11,7 @@ from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 
 from rolecall_server.lsp.client import Feature, Handler, Selector
-from rolecall_server.lsp.pages.files import is_page
+from rolecall_server.lsp.pages.names import is_page
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.settings import NavigationSettings
 

@@ -11,7 +11,8 @@ from pathlib import Path
 from lsprotocol import types
 
 from rolecall_server.lsp.pages.answers import dangling_in, unmade_in
-from rolecall_server.lsp.pages.files import OpenRun, is_page, open_run, read_page
+from rolecall_server.lsp.pages.files import OpenRun, open_run, read_page
+from rolecall_server.lsp.pages.names import is_page
 from rolecall_server.lsp.pages.navigation import follow_pages
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Session

@@ -44,7 +44,6 @@ from rolecall_server.model.replies.plain_tools import in_words, read_calls, tell
 
 LIST_REQUEST = "rolecall/model/list"
 ASK_REQUEST = "rolecall/model/ask"
-DELTA_NOTIFICATION = "rolecall/model/delta"
 
 _LIST_TIMEOUT_S = 30.0
 """So long an editor may take to start what lends it models, which may have to sign in somewhere first."""

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from types import MappingProxyType
 
@@ -22,11 +22,6 @@ from rolecall_server.store.landings import load_trials
 from rolecall_server.workspace import split_lines
 
 logger = logging.getLogger(__name__)
-
-PROPOSAL_JSON = TypeAdapter(Proposal)
-"""A proposal as JSON, in the store and on the command line."""
-
-EVIDENCE_JSON = TypeAdapter(Evidence)
 
 ReadText = Callable[[str], str | None]
 """The current text of a file by its path, or ``None`` where it does not exist (or cannot be read)."""
@@ -90,9 +85,23 @@ class Reviewed:
         return frozenset(hunk_id for hunk_id, state in self.states.items() if state in states)
 
 
+@cache
+def proposal_adapter() -> TypeAdapter[Proposal]:
+    """Return what writes and reads a proposal, in the store and on the command line; made when first used, for it takes
+    long, and no session begins with it.
+    """
+    return TypeAdapter(Proposal)
+
+
+@cache
+def evidence_adapter() -> TypeAdapter[Evidence]:
+    """Return what writes and reads evidence."""
+    return TypeAdapter(Evidence)
+
+
 def save_proposal(store: Store, proposal: Proposal) -> None:
     """Store *proposal* under its id."""
-    store.save_proposal(proposal.id, PROPOSAL_JSON.dump_json(proposal).decode(), _paths(proposal))
+    store.save_proposal(proposal.id, proposal_adapter().dump_json(proposal).decode(), _paths(proposal))
 
 
 def load_all(store: Store, root: Path) -> tuple[Reviewed, ...]:
@@ -116,7 +125,7 @@ def _list_hunks(store: Store, root: Path) -> None:
     """Store where the hunks of proposals are that an earlier Rolecall saved."""
     for body in store.proposals_unlisted(root):
         with suppress(ValidationError):
-            proposal = PROPOSAL_JSON.validate_json(body)
+            proposal = proposal_adapter().validate_json(body)
             store.save_proposal(proposal.id, body, _paths(proposal))
 
 
@@ -297,7 +306,7 @@ def _as_in_file(change: FileChange, hunk: Hunk, text: str) -> tuple[str, ...]:
 
 
 def _reviewed(store: Store, body: str) -> Reviewed:
-    written = PROPOSAL_JSON.validate_json(body)
+    written = proposal_adapter().validate_json(body)
     rows = store.decisions(written.id)
     proposal, edited = _with_texts(written, {row.hunk_id: row.text for row in rows if row.text is not None})
     latest: dict[str, DecisionRow] = {row.hunk_id: row for row in rows}
@@ -305,7 +314,7 @@ def _reviewed(store: Store, body: str) -> Reviewed:
     states |= {hunk_id: HunkState(row.state) for hunk_id, row in latest.items()}
     reasons = {hunk_id: row.reason for hunk_id, row in latest.items()}
     trials = load_trials(store, written.id)
-    tried = tuple(Tried(texts, hunks, EVIDENCE_JSON.validate_json(shown)) for texts, hunks, shown in trials)
+    tried = tuple(Tried(texts, hunks, evidence_adapter().validate_json(shown)) for texts, hunks, shown in trials)
     return Reviewed(proposal, states, reasons, edited, tried)
 
 

@@ -13,9 +13,9 @@ from rolecall_server.review.proposals.changes import changes_of, without_needs_o
 from rolecall_server.review.proposals.evidence import Evidence
 from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkState, Proposal
 from rolecall_server.review.proposals.proposal_store import (
-    PROPOSAL_JSON,
     Reviewed,
     load_proposal,
+    proposal_adapter,
     save_proposal,
     supersede_earlier,
 )
@@ -262,7 +262,7 @@ def _id_of(store: Store, run_id: str, title: str) -> str:
     messages = (message for message in messages_of(store, run_id) if message.kind == "proposal")
     told = {body_of(message)["proposalId"] for message in messages}
     for body in reversed(store.proposals_of(run_id)):
-        proposal = PROPOSAL_JSON.validate_json(body)
+        proposal = proposal_adapter().validate_json(body)
         if proposal.title == title and proposal.id not in told:
             return proposal.id
     return store.reserve_proposal(run_id)

@@ -33,7 +33,6 @@ from rolecall_server.team.request import node_id_of
 from rolecall_server.workspace import Workspace
 
 _MAX_WORDS = 60
-KINDS = [types.CodeActionKind.QuickFix, types.CodeActionKind.Refactor]
 
 
 async def code_action(

@@ -22,8 +22,6 @@ from rolecall_server.team.foreign import GUEST, ForeignEdit, Proposed, base_text
 from rolecall_server.text_work import beside_the_loop
 from rolecall_server.workspace import MAX_FILE_BYTES, Workspace
 
-PROPOSE_REQUEST = "rolecall/propose"
-
 
 async def propose(ls: RolecallServer, params: Any) -> dict[str, Any]:
     """Make a proposal of `files`, or of a unified `diff`, by `origin`; the answer says what was checked.

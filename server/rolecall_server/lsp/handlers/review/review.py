@@ -6,8 +6,6 @@ from typing import Any
 
 from rolecall_server.lsp.server import RolecallServer
 
-REVIEW_REQUEST = "rolecall/review"
-
 
 def review(ls: RolecallServer, params: Any) -> dict[str, Any]:
     """Return the proposals with something undecided, the newest first, and what an undo would take back."""

@@ -11,8 +11,6 @@ from rolecall_server.lsp.handlers.review.review_text import find_in_folders, rea
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.untyped import fields_of
 
-SAVE_REQUEST = "rolecall/review/save"
-
 
 def review_save(ls: RolecallServer, params: Any) -> dict[str, Any]:
     """Make of `text`, in place of the right side that was known by `version`, edits of the hunks it changes."""

@@ -13,8 +13,6 @@ from rolecall_server.lsp.untyped import fields_of
 from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal
 from rolecall_server.review.sides import HunkSides
 
-TEXT_REQUEST = "rolecall/review/text"
-
 
 def review_text(ls: RolecallServer, params: Any) -> dict[str, Any]:
     """Return both sides of the file that `path` names in the proposal `proposalId`, and where its hunks are."""

@@ -21,7 +21,6 @@ from rolecall_server.review.proposals.proposal_store import Reviewed
 from rolecall_server.review.proposals.rendering import visible
 from rolecall_server.team.proposed_tests import ProposedTest, tests_of_proposal
 
-TESTS_REQUEST = "rolecall/tests"
 _LINE = re.compile(r"line (\d{1,9}): ")
 
 

@@ -26,8 +26,6 @@ from rolecall_server.sandbox import FileCoverage, NotRun, TestResult, TestRun, r
 from rolecall_server.team.proposed_tests import ProposedTest, tests_of_proposal
 from rolecall_server.team.sandbox_run import SandboxRun, measured_files, run_in_sandbox
 
-RUN_TESTS_REQUEST = "rolecall/tests/run"
-
 
 async def tests_run(ls: RolecallServer, params: Any) -> dict[str, Any]:
     """Run `testIds` of the proposal `proposalId`, or all its tests; with `coverage` measure what they reach."""

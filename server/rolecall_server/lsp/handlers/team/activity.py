@@ -10,7 +10,6 @@ from rolecall_server.lsp.session import Session
 from rolecall_server.store import RunRow
 from rolecall_server.store.usage import tokens_by_run
 
-ACTIVITY_REQUEST = "rolecall/activity"
 _STOPPED = ("paused", "interrupted")
 _MAX_BRIEF = 80
 

@@ -10,8 +10,6 @@ from rolecall_server.errors import NotFound
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.untyped import fields_of
 
-MESSAGES_REQUEST = "rolecall/messages"
-
 
 def messages(ls: RolecallServer, params: Any) -> dict[str, Any]:
     """Return the messages of the run that `runId` names, in order."""

@@ -13,9 +13,6 @@ from rolecall_server.lsp.untyped import fields_of
 from rolecall_server.model.endpoint import Endpoint, find_endpoint
 from rolecall_server.model.selection.local_servers import LocalService, describe_service, find_local_services
 
-CHOICES_REQUEST = "rolecall/model/choices"
-KEY_REQUEST = "rolecall/model/key"
-TEST_REQUEST = "rolecall/model/test"
 _LIST_TIMEOUT_S = 10.0
 
 

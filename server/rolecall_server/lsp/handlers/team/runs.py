@@ -12,8 +12,6 @@ from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Session
 from rolecall_server.lsp.untyped import fields_of
 
-RUNS_REQUEST = "rolecall/run/list"
-TREE_REQUEST = "rolecall/run/tree"
 _MOST_RUNS = 30
 
 

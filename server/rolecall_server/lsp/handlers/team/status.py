@@ -10,7 +10,6 @@ from rolecall_server.lsp.server import RolecallServer
 if TYPE_CHECKING:
     from rolecall_server.team.checkup import CheckupSubject
 
-STATUS_REQUEST = "rolecall/status"
 STATUS_NOTIFICATION = "rolecall/status/changed"
 
 
