@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import TypeVar, cast
 
@@ -88,9 +89,7 @@ class Snapshot:
     def with_changes(self, changes: Mapping[str, str | None]) -> Snapshot:
         """This snapshot if the files in *changes* had those texts; None deletes. What is no source is ignored."""
         records = {
-            path: None if text is None else Record(facts=facts_of(path, text), text=text)
-            for path, text in changes.items()
-            if is_source(path)
+            path: None if text is None else _supposed(path, text) for path, text in changes.items() if is_source(path)
         }
         return self.with_records(records)
 
@@ -115,6 +114,12 @@ class Snapshot:
         if key not in memory:
             memory.setdefault(key, compute(self))
         return cast("_Value", memory[key])
+
+
+@lru_cache(maxsize=256)
+def _supposed(path: str, text: str) -> Record:
+    """Return the record of a text that is only supposed; a proposal is supposed again for each decision on it."""
+    return Record(facts=facts_of(path, text), text=text)
 
 
 def is_python(path: str) -> bool:

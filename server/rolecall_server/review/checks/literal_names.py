@@ -32,7 +32,7 @@ class LiteralName:
     """It brings the name about; else it is read."""
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=1024)
 def literal_names(text: str) -> tuple[LiteralName, ...]:
     """Return the names that strings give and read in a Python text; none where it cannot be parsed."""
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from rolecall_server.review.proposals.difference import Range, changed_ranges
 from rolecall_server.review.proposals.evidence import Evidence
@@ -82,17 +82,18 @@ class FileChange:
 
     def parts(self, hunk: Hunk) -> tuple[Range, ...]:
         """Return what *hunk* changes, counted in its own old and new lines: it may hold lines that stay as they are."""
-        old = self.base_lines[hunk.start : hunk.end]
-        return (
-            tuple(changed_ranges(old, hunk.new_lines))
-            if old and hunk.new_lines
-            else ((0, len(old), 0, len(hunk.new_lines)),)
-        )
+        return _parts(self.base_lines[hunk.start : hunk.end], hunk.new_lines)
 
     @cached_property
     def base_lines(self) -> tuple[str, ...]:
         """The base as lines with their endings; without any where the file is new."""
         return tuple(split_lines(self.base or ""))
+
+
+@lru_cache(maxsize=4096)
+def _parts(old: tuple[str, ...], new: tuple[str, ...]) -> tuple[Range, ...]:
+    """Return the ranges that differ; each view of a hunk asks for them."""
+    return tuple(changed_ranges(old, new)) if old and new else ((0, len(old), 0, len(new)),)
 
 
 @dataclass(frozen=True)

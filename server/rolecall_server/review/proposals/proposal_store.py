@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
@@ -306,7 +306,7 @@ def _as_in_file(change: FileChange, hunk: Hunk, text: str) -> tuple[str, ...]:
 
 
 def _reviewed(store: Store, body: str) -> Reviewed:
-    written = proposal_adapter().validate_json(body)
+    written = _written(body)
     rows = store.decisions(written.id)
     proposal, edited = _with_texts(written, {row.hunk_id: row.text for row in rows if row.text is not None})
     latest: dict[str, DecisionRow] = {row.hunk_id: row for row in rows}
@@ -318,14 +318,26 @@ def _reviewed(store: Store, body: str) -> Reviewed:
     return Reviewed(proposal, states, reasons, edited, tried)
 
 
+@lru_cache(maxsize=16)
+def _written(body: str) -> Proposal:
+    """Return the proposal in *body*; a text that is read again gives the same values, with what was found out of them.
+
+    Every decision reads its proposal a few times.
+    """
+    return proposal_adapter().validate_json(body)
+
+
 def _with_texts(proposal: Proposal, texts: Mapping[str, str]) -> tuple[Proposal, frozenset[str]]:
     """Replace the texts of some hunks; return *proposal* with them, and the ids of the hunks that this changes."""
     lines = {hunk_id: tuple(split_lines(text)) for hunk_id, text in texts.items()}
     edited = frozenset(h.id for _, h in proposal.hunks() if h.id in lines and lines[h.id] != h.new_lines)
     if not edited:
         return proposal, edited
-    files = tuple(
-        replace(change, hunks=tuple(replace(h, new_lines=lines[h.id]) if h.id in edited else h for h in change.hunks))
-        for change in proposal.files
-    )
-    return replace(proposal, files=files), edited
+
+    def with_lines(change: FileChange) -> FileChange:
+        if edited.isdisjoint(h.id for h in change.hunks):
+            return change
+        hunks = tuple(replace(h, new_lines=lines[h.id]) if h.id in edited else h for h in change.hunks)
+        return replace(change, hunks=hunks)
+
+    return replace(proposal, files=tuple(map(with_lines, proposal.files))), edited

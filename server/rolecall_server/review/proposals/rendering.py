@@ -76,7 +76,7 @@ def _describe_text(change: FileChange, hunk: Hunk) -> str:
     return f"{verb} {what} in {change.path} (-{n_old} +{n_new})"
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=512)
 def _defined(path: str, text: str) -> frozenset[str]:
     """Return the dotted names of what *text* defines."""
     return frozenset(definition.qualified_name for definition in facts_of(path, text).definitions)
