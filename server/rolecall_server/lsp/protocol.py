@@ -327,6 +327,10 @@ class RolecallProtocol(LanguageServerProtocol):
         if error is not None:
             internal = error.code == types.ErrorCodes.InternalError
             error = types.ResponseError(error.code, _INTERNAL if internal else error.message)
+        elif isinstance(result, dict):  # plain values already: the converter would copy them one by one
+            self._result_types.pop(msg_id, None)
+            self._send_data({"jsonrpc": self.VERSION, "id": msg_id, "result": result})
+            return
         super()._send_response(msg_id, result, error)
 
     @lsp_method(types.INITIALIZE)

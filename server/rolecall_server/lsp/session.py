@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path, PurePosixPath
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
@@ -22,8 +22,11 @@ from rolecall_analysis.indexing.saved_facts import saved_path
 from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.client import Client
 from rolecall_server.lsp.text.documents import OpenDocument, file_path
+from rolecall_server.lsp.text.saved import SavedText, read_saved
 from rolecall_server.review.acceptance import FileEdit
+from rolecall_server.review.proposals.anchor import Anchor, Places, Stale
 from rolecall_server.review.proposals.edit_journal import take_over
+from rolecall_server.review.proposals.proposal import Proposal
 from rolecall_server.review.proposals.proposal_store import Reviewed, load_undecided
 from rolecall_server.review.proposals.provenance import Traces
 from rolecall_server.settings import Settings
@@ -44,10 +47,14 @@ class Placed:
     """The places where the hunks of one file of a proposal are shown."""
 
     uri: str
+    """Empty where they are shown nowhere."""
     ranges: Mapping[str, types.Range]
     """By hunk id; what cannot be placed is left out."""
     lost: Mapping[str, types.Range] = field(default_factory=lambda: MappingProxyType({}))
     """The nearest known line of what cannot be placed, by hunk id."""
+    places: Places = field(default_factory=dict[str, "Anchor | Stale"], compare=False, repr=False)
+    made_of: tuple[object, ...] = field(default=(), compare=False, repr=False)
+    """The change, what of it is accepted, and the text: the same ones give the same places."""
 
 
 @dataclass
@@ -116,6 +123,14 @@ class FolderMarks:
     """The diagnostics of defects in tested code, by proposal, with the URI it is shown in."""
     faults: list[FaultMark] = field(default_factory=list[FaultMark])
     """Possible faults of reviewed code, as `rolecall.review` found them."""
+    guarded: dict[str, tuple[Proposal, Mapping[str, str]]] = field(
+        default_factory=dict[str, "tuple[Proposal, Mapping[str, str]]"]
+    )
+    """The guarded files of proposals, as an editor that draws hunks was told of them (`overview.review_of`)."""
+    hunks: dict[tuple[str, str], tuple[object, list[dict[str, Any]]]] = field(
+        default_factory=dict[tuple[str, str], "tuple[object, list[dict[str, Any]]]"]
+    )
+    """The hunks of files of proposals as plain values, with what those are made of (`overview.review_of`)."""
     decided_last: tuple[tuple[int, int], tuple[tuple[Reviewed, tuple[str, ...]], ...]] | None = None
     """A moment of the store, and what was decided last then: proposals with their hunks (`hunks.decided_last`)."""
 
@@ -198,6 +213,8 @@ class Session:
     patience: Patience = field(default_factory=Patience)
     documents: dict[str, OpenDocument] = field(default_factory=dict[str, OpenDocument])
     """The open ones, by URI."""
+    saved: dict[Path, SavedText] = field(default_factory=dict[Path, SavedText])
+    """The texts of files as they lay on the disk when they were read last."""
     told_kinds: set[str] = field(default_factory=set[str])
     """The kinds of files of which the editor told that they were opened."""
     folders: dict[Path, Folder] = field(default_factory=dict[Path, Folder])
@@ -353,7 +370,7 @@ class Session:
         """Return the text of *path* as the developer sees it, or ``None`` where there is none that can be read."""
         if (document := self.document_at(folder, path)) is not None:
             return document.text
-        return read_text_or_none(Workspace(folder.root), path)
+        return read_saved(self.saved, Workspace(folder.root), path)
 
 
 def kind_of_file(path: str) -> str:

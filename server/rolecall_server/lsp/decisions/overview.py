@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import Any
 
+from lsprotocol import types
+
 from rolecall_server.errors import NotFound
 from rolecall_server.lsp.arguments import find_decided
 from rolecall_server.lsp.session import Folder, Session, uri_of
@@ -16,7 +18,7 @@ from rolecall_server.review.guards.guarded_paths import guarded_paths
 from rolecall_server.review.proposals.anchor import path_now
 from rolecall_server.review.proposals.edit_journal import fingerprint
 from rolecall_server.review.proposals.evidence import summarise
-from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind
+from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind, Proposal
 from rolecall_server.review.proposals.proposal_store import DECIDED, Reviewed
 from rolecall_server.review.proposals.rendering import (
     describe_hunk,
@@ -56,7 +58,7 @@ def _counted(reviewed: Reviewed, hunk_ids: Collection[str]) -> str:
 def _proposal(session: Session, folder: Folder, reviewed: Reviewed) -> dict[str, Any]:
     proposal = reviewed.proposal
     claim = claim_of(reviewed, partial(session.read_text, folder))
-    guarded = guarded_paths(session.workspace(folder), proposal, reviewed.undecided)
+    guarded = _guarded(session, folder, proposal)
     return {
         "proposalId": proposal.id,
         "runId": proposal.run_id,
@@ -73,6 +75,15 @@ def _proposal(session: Session, folder: Folder, reviewed: Reviewed) -> dict[str,
         "tasks": _tasks(session.store, reviewed),
         "files": [_file(session, folder, reviewed, change, guarded) for change in proposal.files],
     }
+
+
+def _guarded(session: Session, folder: Folder, proposal: Proposal) -> Mapping[str, str]:
+    """Return the guarded files of *proposal*; an acceptance looks anew, and asks about each."""
+    known = folder.marks.guarded.get(proposal.id)
+    if known is None or known[0] != proposal:
+        whys = guarded_paths(session.workspace(folder), proposal, {hunk.id for _, hunk in proposal.hunks()})
+        known = folder.marks.guarded[proposal.id] = proposal, whys
+    return known[1]
 
 
 def _tasks(store: Store, reviewed: Reviewed) -> list[dict[str, str]]:
@@ -96,17 +107,38 @@ def _file(
     session: Session, folder: Folder, reviewed: Reviewed, change: FileChange, guarded: Mapping[str, str]
 ) -> dict[str, Any]:
     path = path_now(change, reviewed.accepted)
-    kinds = {hunk.kind for hunk in change.hunks}
-    what = "added" if change.creates else "deleted" if HunkKind.DELETE in kinds else "changed"
     return {
         "path": change.path,
         "newPath": change.renamed_to,
-        "kind": "renamed" if change.renamed_to else what,
+        "kind": _kind(change),
         "uri": uri_of(folder.root, path),
         "version": fingerprint(session.read_text(folder, path)),
-        "guarded": visible(guarded.get(change.path) or guarded.get(change.renamed_to) or ""),
-        "hunks": [_hunk(folder, reviewed, change, hunk) for hunk in change.hunks],
+        "guarded": visible(_why_guarded(reviewed, change, guarded)),
+        "hunks": _hunks(folder, reviewed, change),
     }
+
+
+def _kind(change: FileChange) -> str:
+    is_deleted = any(hunk.kind is HunkKind.DELETE for hunk in change.hunks)
+    what = "added" if change.creates else "deleted" if is_deleted else "changed"
+    return "renamed" if change.renamed_to else what
+
+
+def _why_guarded(reviewed: Reviewed, change: FileChange, guarded: Mapping[str, str]) -> str:
+    """Return why a file of which something waits is guarded."""
+    waits = any(hunk.id in reviewed.undecided for hunk in change.hunks)
+    return (guarded.get(change.path) or guarded.get(change.renamed_to) or "") if waits else ""
+
+
+def _hunks(folder: Folder, reviewed: Reviewed, change: FileChange) -> list[dict[str, Any]]:
+    """Return the hunks of a file as values: those of the last time, where nothing that they are made of is another."""
+    key = reviewed.proposal.id, change.path
+    states = [(reviewed.states[h.id], reviewed.reasons.get(h.id), h.id in reviewed.edited) for h in change.hunks]
+    made_of = (change, reviewed.proposal.evidence, states, folder.marks.placed.get(key))
+    known = folder.marks.hunks.get(key)
+    if known is None or known[0] != made_of:
+        known = folder.marks.hunks[key] = made_of, [_hunk(folder, reviewed, change, hunk) for hunk in change.hunks]
+    return known[1]
 
 
 def _hunk(folder: Folder, reviewed: Reviewed, change: FileChange, hunk: Hunk) -> dict[str, Any]:
@@ -131,5 +163,11 @@ def _hunk(folder: Folder, reviewed: Reviewed, change: FileChange, hunk: Hunk) ->
         "evidence": [visible(one) for one in told],
         "removed": sum(end - start for start, end, _, _ in parts),
         "added": sum(end - start for _, _, start, end in parts),
-        "place": {"uri": placed.uri, "range": place} if placed and place and not change.creates else None,
+        "place": {"uri": placed.uri, "range": _range(place)} if placed and place and not change.creates else None,
     }
+
+
+def _range(range_: types.Range) -> dict[str, Any]:
+    """Return a range as JSON has it, which the protocol need not convert."""
+    ends = {"start": range_.start, "end": range_.end}
+    return {name: {"line": at.line, "character": at.character} for name, at in ends.items()}

@@ -174,20 +174,22 @@ def _prints(text: str | None) -> set[str]:
 
 def _place(session: Session, folder: Folder, proposal_id: str, change: FileChange) -> Reviewed:
     """Place the hunks of *change* in the text as it is now and return the proposal; the folder keeps their places."""
-    reviewed = folder.proposals[proposal_id]
+    reviewed, key = folder.proposals[proposal_id], (proposal_id, change.path)
     path = path_now(change, reviewed.accepted)
     text = session.read_text(folder, path)
-    places = locate(change, reviewed.accepted, text)
-    reviewed = folder.proposals[proposal_id] = replaced(session.store, reviewed, places)
     shown_on = path if text is not None else reviewed.proposal.origin
+    document = session.document_at(folder, shown_on) if shown_on else None
     shown_text = text if text is not None else session.read_text(folder, shown_on) if shown_on else None
-    key = (proposal_id, change.path)
-    if not shown_on:
-        folder.marks.placed.pop(key, None)
-    else:
-        ranges = _ranges(session, places, shown_text or "", is_own=text is not None)
-        lost = {hunk_id: ranges.pop(hunk_id) for hunk_id, place in places.items() if isinstance(place, Stale)}
-        folder.marks.placed[key] = Placed(_uri(session, folder, shown_on), ranges, lost)
+    accepted = [hunk.id for hunk in change.hunks if hunk.id in reviewed.accepted]
+    made_of = (change, accepted, text, shown_on, shown_text, document and document.uri)
+    placed = folder.marks.placed.get(key)
+    if placed is None or placed.made_of != made_of:
+        places = locate(change, reviewed.accepted, text)
+        ranges = _ranges(session, places, shown_text or "", is_own=text is not None) if shown_on else {}
+        lost = {h: ranges.pop(h) for h, place in places.items() if isinstance(place, Stale) and h in ranges}
+        uri = document.uri if document else uri_of(folder.root, shown_on) if shown_on else ""
+        placed = folder.marks.placed[key] = Placed(uri, ranges, lost, places, made_of)
+    reviewed = folder.proposals[proposal_id] = replaced(session.store, reviewed, placed.places)
     return reviewed
 
 
@@ -207,8 +209,9 @@ def _known(place: Anchor | Stale) -> Anchor:
 def _publish(ls: RolecallServer, folder: Folder) -> None:
     """Publish what is on offer where it differs from what the editor was told."""
     by_uri: dict[str, list[types.Diagnostic]] = {}
-    for shown in (*shown_hunks(ls.session, folder), *stale_hunks(ls.session, folder)):
-        by_uri.setdefault(shown.uri, []).append(diagnostic_of(shown))
+    if not ls.session.client.review:
+        for shown in (*shown_hunks(ls.session, folder), *stale_hunks(ls.session, folder)):
+            by_uri.setdefault(shown.uri, []).append(diagnostic_of(shown))
     for uri, finding in (*shown_findings(folder), *shown_faults(ls.session, folder)):
         by_uri.setdefault(uri, []).append(finding)
     changed = [
@@ -217,15 +220,16 @@ def _publish(ls: RolecallServer, folder: Folder) -> None:
         if by_uri.get(uri, []) != folder.marks.published.get(uri, [])
     ]
     for uri in changed:
-        drawn = [one for one in by_uri.get(uri, []) if not (ls.session.client.review and _is_hunk(one))]
-        ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, drawn))
+        ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, by_uri.get(uri, [])))
     folder.marks.published = by_uri
-    if changed:
-        refresh_soon(ls)
-    if ls.session.client.rolecall and (drawn := _drawn(folder)) != folder.marks.drawn:
+    drawn = _drawn(folder) if ls.session.client.rolecall else folder.marks.drawn
+    is_drawn_anew = drawn != folder.marks.drawn
+    if is_drawn_anew:
         folder.marks.drawn = drawn
         tell_review_changed(ls)
         ls.activity_changed()
+    if changed or is_drawn_anew:
+        refresh_soon(ls)
 
 
 def _drawn(folder: Folder) -> dict[str, object]:
@@ -238,13 +242,3 @@ def _drawn(folder: Folder) -> dict[str, object]:
         )
         for proposal_id, reviewed in folder.proposals.items()
     }
-
-
-def _is_hunk(diagnostic: types.Diagnostic) -> bool:
-    """Return whether *diagnostic* is a hunk, and not a finding."""
-    return diagnostic.data is not None
-
-
-def _uri(session: Session, folder: Folder, path: str) -> str:
-    document = session.document_at(folder, path)
-    return document.uri if document else uri_of(folder.root, path)

@@ -26,6 +26,9 @@ from rolecall_server.review.selection import (
 )
 from rolecall_server.team.run import try_selection
 
+_QUIET_S = 1.0
+"""Tests are run once nobody has decided for so long: who goes from hunk to hunk has each decision shown first."""
+
 
 def try_what_is_left(ls: RolecallServer, folder: Folder, proposal_id: str) -> None:
     """Have the tests run on a proposal as it was edited and without what was turned down, in place of earlier trials.
@@ -50,6 +53,7 @@ async def _try(ls: RolecallServer, folder: Folder, reviewed: Reviewed, key: str)
     progress = Progress(ls, f"Rolecall: what is left of {reviewed.proposal.id}", key)
     wanted, read_text = reviewed.offered, partial(ls.session.read_text, folder)
     try:
+        await asyncio.sleep(_QUIET_S)
         if trial_of(reviewed, wanted, read_text) is not None:
             return
         await progress.begin()
