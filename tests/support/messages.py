@@ -21,6 +21,10 @@ from rolecall_server.lsp.registration import COMMANDS, OPTIONAL_FEATURES, PAGE_F
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "protocol.md"
 _DEEP = 12
+_REPEATED_DEEP, _REPEATED_LONG = 3, 100
+"""Lists that lie deeper, or are longer, are not repeated: of lists within lists a message of gigabytes would come."""
+_LONGEST = 500_000
+"""Bytes of a message; what one of megabytes takes hides what is kept of each."""
 _CONTROLS = "x\x1b]0;title\x07\x00é𝄞"
 
 
@@ -201,17 +205,23 @@ class Forge:
             return self.text()
         return self.random.choice([*self.ids, "python", "total", _CONTROLS, ""])
 
-    def bend(self, value: Any, often: float) -> Any:
+    def bend(self, value: Any, often: float, depth: int = 0) -> Any:
         """Return *value* with parts that are something else, too many, or missing."""
         if self.random.random() < often:
             return self.random.choice(JUNK)
         if isinstance(value, dict):
             given = typing.cast("dict[str, Any]", value)
-            kept = {key: self.bend(each, often) for key, each in given.items() if self.random.random() > often / 2}
+            kept = {
+                key: self.bend(each, often, depth + 1)
+                for key, each in given.items()
+                if self.random.random() > often / 2
+            }
             return {**kept, "more": self.random.choice(JUNK)} if self.random.random() < often else kept
         if isinstance(value, list):
             listed = typing.cast("list[Any]", value)
-            return [self.bend(each, often) for each in listed] * self.random.choice([1, 1, 1, 3])
+            is_small = depth < _REPEATED_DEEP and len(listed) < _REPEATED_LONG
+            times = self.random.choice([1, 1, 1, 3]) if is_small else 1
+            return [self.bend(each, often, depth + 1) for each in listed] * times
         return value
 
 
@@ -237,9 +247,11 @@ def stream(forge: Forge, n: int, name: str, first: int = 0) -> Iterator[Sent]:
             message["params"] = {"id": rnd.choice([number - 1, number - 2, f"{name}{number - 1}"])}
         request_id: int | str = rnd.choice([number, f"{name}{number}"])
         if method.is_request:
-            yield Sent(json.dumps({**message, "id": request_id}).encode(), json.dumps(request_id), method.name)
+            made = Sent(json.dumps({**message, "id": request_id}).encode(), json.dumps(request_id), method.name)
         else:
-            yield Sent(json.dumps(message).encode())
+            made = Sent(json.dumps(message).encode())
+        if len(made.body) <= _LONGEST:
+            yield made
 
 
 @functools.cache

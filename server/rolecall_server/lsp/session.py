@@ -224,6 +224,8 @@ class Session:
     """The controls of the running ones."""
     decided_together: frozenset[int] = frozenset()
     """The acts, one for each folder, that the last decision on all folders was."""
+    n_deciding: int = 0
+    """The decisions that are being carried out, or wait for the editor."""
     distrusted: set[str] = field(default_factory=set[str])
     """The fingerprints of those Pythons of workspaces that the developer does not want to be used."""
     asked: dict[Path, RequestedText] = field(default_factory=dict[Path, RequestedText])

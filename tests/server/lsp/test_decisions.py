@@ -339,3 +339,29 @@ def test_an_editor_that_draws_hunks_is_asked_once_with_numbers_before_many_are_a
     desk.server.command("rolecall.all.accept")
     assert desk.editor.told[1:] == ["accept 3 hunks of 2 proposals, in 2 files?"]
     assert desk.accepted(first) == {"a.py", "b.py"}
+
+
+def test_an_editor_that_never_answers_has_so_many_decisions_waiting_and_no_more(desk: Desk) -> None:
+    proposal = desk.begin(TWO, opened=("a.py", "b.py"))
+    desk.editor.on_apply = lambda message: None
+    accept = {"command": "rolecall.hunk.accept", "arguments": [{"proposalId": proposal.id, "hunkId": "h1"}]}
+    replies: dict[str, Message] = {}
+    receive = desk.server.on_message
+
+    def listen(message: Message) -> None:
+        if "method" in message:
+            receive(message)
+        else:
+            replies[message["id"]] = message["result"]
+
+    desk.server.on_message = listen
+    for number in range(33):
+        asked = {"jsonrpc": "2.0", "id": f"accept {number}", "method": "workspace/executeCommand", "params": accept}
+        desk.server.send(asked)
+    desk.server.loop.run_until_complete(asyncio.sleep(0.001))
+    assert [reply.get("error") for reply in replies.values()] == [None] * 32 + ["UserMustAct"]
+    desk.server.settle()
+    desk.editor.on_apply = desk.editor.apply
+    desk.server.on_message = receive
+    desk.server.command("rolecall.hunk.accept", proposalId=proposal.id, hunkId="h1")
+    assert desk.accepted(proposal) == {"a.py"}

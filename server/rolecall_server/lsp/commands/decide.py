@@ -6,7 +6,7 @@ for a command of its own.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,9 @@ from rolecall_server.lsp.writing import ask_in_box, ask_in_document, suffix_of
 from rolecall_server.review.proposals.proposal import HunkKind
 from rolecall_server.review.proposals.proposal_store import Reviewed
 from rolecall_server.review.proposals.rendering import describe_hunk, hunk_diff
+
+_MOST_WAITING = 32
+"""Decisions that wait for the editor, each with its proposals: it may never answer."""
 
 
 def accept_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -120,7 +123,7 @@ def undo_decision(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str,
             taken_back = (f"{reviewed.proposal.id} ({', '.join(hunk_ids)})" for _, reviewed, hunk_ids in decided)
             ls.tell(f"what was decided last is taken back: {'; '.join(taken_back)}.")
 
-    ls.later(undo_each())
+    _decide_later(ls, undo_each)
     return _reply([(folder, reviewed, frozenset(hunk_ids)) for folder, reviewed, hunk_ids in reversed(decided)])
 
 
@@ -178,8 +181,29 @@ def _accept(
         for folder, reviewed, hunk_ids in chosen:
             await accept_hunks(ls, folder, reviewed.proposal.id, hunk_ids, act_id=act_of.get(folder.root))
 
-    ls.later(accept_each())
+    _decide_later(ls, accept_each)
     return _reply(chosen)
+
+
+def _decide_later(ls: RolecallServer, decision: Callable[[], Awaitable[None]]) -> None:
+    """Carry out *decision* after the reply.
+
+    Raises:
+        UserMustAct: too many wait for the editor already.
+    """
+    session = ls.session
+    if session.n_deciding >= _MOST_WAITING:
+        what = f"{session.n_deciding} decisions wait for an answer of yours, or of the editor."
+        raise UserMustAct(what, "Answer the questions that are open, then decide again.")
+
+    async def decide() -> None:
+        try:
+            await decision()
+        finally:
+            session.n_deciding -= 1
+
+    session.n_deciding += 1
+    ls.later(decide())
 
 
 def _reject(ls: RolecallServer, chosen: Sequence[Chosen], arguments: Mapping[str, Any]) -> dict[str, Any]:
