@@ -18,6 +18,10 @@ MAX_OUTLINE_DEPTH = 40
 MAX_FUZZY_NAMES = 4_000
 """So many names that merely contain the letters are ranked; a query with more is too short to mean one of them."""
 
+_LONGEST_QUERY = 200
+"""Letters of a query. Each query becomes a pattern, and Python keeps the last 512 of them: a page of text that is pasted
+into the search would take a second to compile, and 200 kB for the rest of the session."""
+
 _WORD_START = re.compile(r"(?:^|(?<=_))[^\W_]|[A-Z](?![A-Z])|(?<![A-Z])[A-Z]")
 
 
@@ -67,9 +71,11 @@ def find_symbols(
     Case is ignored. The whole name goes before its beginning, that before the beginning of a word in it, before the
     first letters of its words (``qs`` finds ``QuerySet``), before any part of it, before scattered letters.
     What is before the last dot must be in the qualified name.
-    An empty query finds the first definitions by path.
+    An empty query finds the first definitions by path; one of more than 200 letters finds none.
     """
     container, _, wanted = "".join(query.split()).lower().rpartition(".")
+    if len(wanted) > _LONGEST_QUERY:
+        return ()
     table = snapshot.derived(_table, _table)
     names = sorted((_rank(name, wanted), len(name), name) for name in _matching_names(table.names, wanted))
     places = ((path, number) for *_, name in names for _, path, number in sorted(table.places[name]))

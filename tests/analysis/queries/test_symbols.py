@@ -106,3 +106,9 @@ def test_any_query_finds_only_names_that_have_its_letters_in_order(query: str, n
         letters = iter(found.name.casefold())
         wanted = "".join(query.split()).rpartition(".")[2].casefold()
         assert not wanted.isascii() or all(letter in letters for letter in wanted)
+
+
+def test_a_page_of_text_that_is_pasted_into_the_search_finds_nothing() -> None:
+    snapshot = snapshot_from(f"#- m.py\n{'a' * 300} = 1\n")
+    assert [len(found.name) for found in find_symbols(snapshot, "a" * 200)] == [300]
+    assert find_symbols(snapshot, "a" * 201) == ()
