@@ -19,8 +19,8 @@ MAX_FUZZY_NAMES = 4_000
 """So many names that merely contain the letters are ranked; a query with more is too short to mean one of them."""
 
 _LONGEST_QUERY = 200
-"""Letters of a query. Each query becomes a pattern, and Python keeps the last 512 of them: a page of text that is pasted
-into the search would take a second to compile, and 200 kB for the rest of the session."""
+"""Letters of a query. Each query becomes a pattern, and Python keeps the last 512 of them: a page of text that is
+pasted into the search would take a second to compile, and 200 kB for the rest of the session."""
 
 _WORD_START = re.compile(r"(?:^|(?<=_))[^\W_]|[A-Z](?![A-Z])|(?<![A-Z])[A-Z]")
 
