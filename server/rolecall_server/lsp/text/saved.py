@@ -10,8 +10,8 @@ from pathlib import Path
 from rolecall_server.workspace import Workspace, read_text_or_none
 
 _MOST_TEXTS = 512
-_MOST_CHARACTERS = 1_000_000
-"""A longer text is not kept."""
+_MOST_CHARACTERS = 100_000
+"""A longer text is not kept: of all of them at most 50 MB are."""
 _SETTLED_NS = 100_000_000
 """A file that was written so shortly before it was looked at may be written once more within one tick of the file
 system's clock, and look the same. Source: git's "racy" entries of the index, Documentation/technical/racy-git.txt."""
