@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -24,8 +25,29 @@ def values_of(trace: TestTrace, snapshot: Snapshot) -> str:
 
 
 def last_values_of(trace: TestTrace, snapshot: Snapshot) -> str:
-    """Return what the last lines computed before the time of *trace* was up."""
-    return _bounded([*_lines(trace, [(step, 0) for step in trace.steps[-_LAST_LINES:]], snapshot)], _LAST_LINES)
+    """Return the last passes over the last lines before the time of *trace* was up, and the names of the call that
+    they are of.
+    """
+    passes = [*_last_passes(trace.steps[-_LAST_LINES:])][::-1]
+    told = [*_lines(trace, [(step, 0) for step in passes], snapshot), *_last_seen(trace.steps)]
+    return _bounded(textwrap.dedent("\n".join(told)).splitlines(), _LAST_LINES)
+
+
+def _last_passes(steps: Sequence[TraceStep]) -> Iterator[TraceStep]:
+    """Yield the steps from the end, of each line of a call the last ones."""
+    seen: Counter[tuple[int, int, str]] = Counter()
+    for step in reversed(steps):
+        seen[step.call, step.line, step.kind] += 1
+        if seen[step.call, step.line, step.kind] <= _PASSES:
+            yield step
+
+
+def _last_seen(steps: Sequence[TraceStep]) -> Iterator[str]:
+    """Yield a line with the names of the last call: those that stay as they are may be what keeps it from ending."""
+    names = {name: value for step in steps if step.call == steps[-1].call for name, value in step.names.items()}
+    if names:
+        worth = ", ".join(f"{name} = {value}" for name, value in [*names.items()][:_NAMES])
+        yield f"Names of {steps[-1].function}, as each was last seen to change: {worth}"
 
 
 def last_frames_of(trace: TestTrace, snapshot: Snapshot) -> str:
