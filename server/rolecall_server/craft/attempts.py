@@ -37,6 +37,8 @@ _MOST_OF_A_TRY = 200
 _STILL = "This is as it was before your last edits."
 
 EDIT_FORMAT = (Path(__file__).parent / "edits" / "edit_blocks.md").read_text(encoding="utf-8")
+SHORT_EDIT_FORMAT = (Path(__file__).parent / "edits" / "edit_blocks_in_short.md").read_text(encoding="utf-8")
+"""The same in a third of the words, for a request that is itself short."""
 FILE_OPERATIONS = (Path(__file__).parent / "edits" / "file_operations.md").read_text(encoding="utf-8")
 """The instructions for deleting and renaming files; for roles that may (`Work.moves_files`)."""
 

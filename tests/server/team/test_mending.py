@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from inline_snapshot import external_file
 
 from rolecall_analysis import Index
 from rolecall_server.errors import BriefMissing, NotFound, NothingToChange, NotReproduced
@@ -104,11 +105,28 @@ async def test_a_failing_test_is_mended_and_the_evidence_says_that_it_failed_bef
     assert "label" not in told.partition("# What fails")[2], "no failing test runs it"
 
 
+async def test_all_that_the_first_rung_tells(tmp_path: Path) -> None:
+    _, model = await mended(tmp_path, [FIX], FailureToMend((TEST,)))
+    said = "\n\n=====\n\n".join(message.text for message in model.asked[0])
+    assert said + "\n" == external_file("prompts/repair_first_rung.txt")
+
+
+async def test_of_the_cases_of_a_test_the_shortest_is_told_whole_and_few_others(tmp_path: Path) -> None:
+    cases = [*range(2, 9), 1]
+    test = f"@pytest.mark.parametrize('n', {cases})\ndef test_totals(n):\n    assert total([1] * n) == n\n"
+    files = {**SHOP.files, "tests/test_totals.py": f"import pytest\nfrom shop.price import total\n\n\n{test}"}
+    _, model = await mended(tmp_path, [FIX], FailureToMend(("tests/test_totals.py",)), files)
+    told = model.last_words[0].partition("# What fails")[2]
+    assert told.count("### tests/test_totals.py::test_totals[") == 1
+    assert told.count("\n- [") == 2
+    assert "\n- and 5 more\n" in told
+
+
 async def test_what_does_not_help_is_taken_back_and_each_next_rung_is_shown_more(tmp_path: Path) -> None:
     wrong = f"Hypothesis: total forgets one.\n\n{WRONG}"
     finished, model = await mended(tmp_path, [wrong, wrong, FIX], FailureToMend((TEST,)))
     first, second, third = model.last_words
-    assert "(under suspicion)" in first
+    assert "(under suspicion; " in first
     assert "def label" not in first
     assert "shop/price.py (the file under suspicion)" in second
     assert "def label" in second

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 from rolecall_analysis import find_definition
 from rolecall_server.context import Focus, Parts, named_files
 from rolecall_server.craft.attempt import Attempt, Rung, Try
-from rolecall_server.craft.attempts import EDIT_FORMAT
+from rolecall_server.craft.attempts import SHORT_EDIT_FORMAT
 from rolecall_server.craft.feedback import fenced, trimmed
 from rolecall_server.craft.history import name_of
 from rolecall_server.craft.repair.feedback_forms import ask_explanation, kind_of, tell_values
@@ -30,6 +30,8 @@ _PROFILE = Path(__file__).with_name("engineer_repair.md")
 _PROMPTS = prompts_beside(__file__)
 _MOST_TESTS = 4
 """Failing tests that are shown with what they say; the others are named."""
+_CASES = 2
+"""Cases of a test that are told beside the one that is shown."""
 _MOST_NAMED = 12
 _DETAIL_LINES = 30
 _LOG_LINES = 60
@@ -44,6 +46,7 @@ _WHOLE_LINES = 400
 _SAID = 1_200
 """Characters of what was said of an earlier try."""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{1,16}\b")
+_EMPTY = frozenset({"E", "E     Use -v to get more diff", "E     Use -v to get the full diff"})
 _TOLD_LINE = re.compile(r"^(?:>|E  |[^\s:][^:\n]{0,300}\.py:\d)")
 
 
@@ -51,10 +54,14 @@ async def first_rung(desk: Desk, found: Reproduction, failure: FailureToMend) ->
     """Return the conversation that shows the functions under suspicion; where there are none, all of the repository."""
     if not found.suspects:
         return await _in_repository(desk, found, failure, ())
+    shown = _in_view(desk, found.suspects)
     parts = [replace(one, is_alone=bool(one.names)) for one in _tests(desk, found.failing)]
-    parts += _functions(desk, found.suspects)
+    parts += [Parts(one.path, (one.name,), _suspected(one), is_alone=True) for one in shown]
     told = await _values(desk, found.failing, {}) if _is_endless(found) else ""
-    return await _open(replace(desk, lookups=()), Focus("", parts=tuple(parts)), _task(found, failure, (), told))
+    others = _others(found.suspects, shown)
+    return await _open(
+        replace(desk, lookups=()), Focus("", parts=tuple(parts)), _task(found, failure, (), told, others)
+    )
 
 
 async def next_rung(
@@ -95,7 +102,7 @@ async def _in_repository(
 
 
 async def _open(desk: Desk, focus: Focus, task: str) -> tuple[ChatMessage, ...]:
-    return await open_conversation(_PROFILE, desk, focus, task, EDIT_FORMAT)
+    return await open_conversation(_PROFILE, desk, focus, task, SHORT_EDIT_FORMAT)
 
 
 def _tested(found: Reproduction) -> str:
@@ -113,9 +120,9 @@ def _tests(desk: Desk, failing: Sequence[TestResult]) -> Iterator[Parts]:
             yield Parts(path, tuple(dict.fromkeys(wanted)), "the failing test" + ("s" if len(wanted) > 1 else ""))
 
 
-def _functions(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
-    """Yield the likeliest suspects, by their files."""
-    chosen: dict[str, list[str]] = {}
+def _in_view(desk: Desk, suspects: Sequence[Suspect]) -> list[Suspect]:
+    """Return the likeliest suspects, as far as they are short enough to be shown together."""
+    chosen: list[Suspect] = []
     left = _LINES_IN_VIEW
     for one in suspects[:_IN_VIEW]:
         definition = find_definition(desk.snapshot, one.path, one.name)
@@ -123,8 +130,12 @@ def _functions(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
         if chosen and n_lines > left:
             continue
         left -= n_lines
-        chosen.setdefault(one.path, []).append(one.name)
-    yield from (Parts(path, tuple(names), "under suspicion", is_alone=True) for path, names in chosen.items())
+        chosen.append(one)
+    return chosen
+
+
+def _suspected(one: Suspect) -> str:
+    return "; ".join(["under suspicion", *one.reasons])
 
 
 def _files(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
@@ -136,13 +147,16 @@ def _files(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
         yield Parts(path, () if text_lines <= _WHOLE_LINES else names, "the file under suspicion")
 
 
-def _task(found: Reproduction, failure: FailureToMend, tries: Sequence[Try], told: str) -> str:
+def _task(
+    found: Reproduction, failure: FailureToMend, tries: Sequence[Try], told: str, ranked: str | None = None
+) -> str:
+    """Return what fails and what is to be done; *ranked* tells of the suspects, ``None``: all of them, with reasons."""
     may_change = failure.changes_tests
     parts = [
         "# What fails",
         _failures(found.failing) if found.failing else _report(failure),
         told,
-        _ranked(found.suspects),
+        _ranked(found.suspects) if ranked is None else ranked,
         _tried(tries, found.failing),
         "# Your task",
         _PROMPTS["tests may change" if may_change else "tests stay"],
@@ -151,23 +165,52 @@ def _task(found: Reproduction, failure: FailureToMend, tries: Sequence[Try], tol
 
 
 def _failures(failing: Sequence[TestResult]) -> str:
-    told = [_PROMPTS["fails"]]
-    for one in failing[:_MOST_TESTS]:
-        told.append(f"### {one.test_id}\n{one.message}\n{fenced(_detail(one.detail))}".rstrip())
-    names = [f"- {one.test_id}: {one.message}" for one in failing[_MOST_TESTS:_MOST_NAMED]]
-    more = len(failing) - _MOST_NAMED
+    """Return how the tests fail: of the cases of a test one in full, the one that says it in the fewest words."""
+    by_test: dict[str, list[TestResult]] = {}
+    for one in failing:
+        by_test.setdefault(name_of(one.test_id), []).append(one)
+    groups = [*by_test.values()]
+    told = [_PROMPTS["fails"], *(part for cases in groups[:_MOST_TESTS] for part in _cases(cases))]
+    names = [f"- {cases[0].test_id}: {cases[0].message}" for cases in groups[_MOST_TESTS:_MOST_NAMED]]
+    more = len(groups) - _MOST_NAMED
     return "\n\n".join([*told, "\n".join([*names, *([f"- and {more} more"] if more > 0 else [])])]).rstrip()
+
+
+def _cases(cases: Sequence[TestResult]) -> Iterator[str]:
+    """Yield the parts that tell of one test: its shortest case whole, some others in a line each."""
+    shown, *others = sorted(cases, key=lambda one: len(one.message) + len(one.detail))
+    detail = _detail(shown.detail)
+    said = shown.message.partition("\n")[0]
+    is_told = bool(said) and (said in detail or (said.partition(": ")[2] or said) in detail)
+    yield "\n".join(part for part in (f"### {shown.test_id}", "" if is_told else shown.message, fenced(detail)) if part)
+    if others:
+        lines = [f"- [{one.test_id.partition('[')[2]}: {one.message}" for one in others[:_CASES]]
+        more = len(others) - _CASES
+        yield "\n".join([_PROMPTS["cases"], *lines, *([f"- and {more} more"] if more > 0 else [])])
 
 
 def _detail(detail: str) -> str:
     """Return the lines of a traceback that say where it went and what was wrong: the code around them is shown."""
-    lines = [line for line in _ADDRESS.sub("", detail).splitlines() if _TOLD_LINE.match(line)]
-    return trimmed("\n".join(lines) or _ADDRESS.sub("", detail), _DETAIL_LINES)
+    plain = _ADDRESS.sub("", detail)
+    lines = [line for line in plain.splitlines() if _TOLD_LINE.match(line) and line.rstrip() not in _EMPTY]
+    return trimmed("\n".join(_without_repeats(lines)) or plain, _DETAIL_LINES)
+
+
+def _without_repeats(lines: Sequence[str]) -> Iterator[str]:
+    """Yield *lines*, of those that repeat themselves one, with how often."""
+    for line, same in groupby(lines):
+        n_same = len([*same])
+        yield line if n_same == 1 else f"{line}  [{n_same} times]"
 
 
 def _report(failure: FailureToMend) -> str:
     log = trimmed(_ADDRESS.sub("", failure.log), _LOG_LINES)
     return "\n\n".join([_PROMPTS["reported"], fenced(log)])
+
+
+def _others(suspects: Sequence[Suspect], shown: Sequence[Suspect]) -> str:
+    left = [one.place for one in suspects[:_RANKED] if one not in shown]
+    return "\n".join([f"{_PROMPTS['other suspects']}\n", *(f"- {place}" for place in left)]) if left else ""
 
 
 def _ranked(suspects: Sequence[Suspect]) -> str:
