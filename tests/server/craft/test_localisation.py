@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 
 import pytest
@@ -116,6 +117,59 @@ def test_of_functions_that_the_same_tests_ran_the_one_that_the_test_names_comes_
     test_tax = "tests/test_price.py::test_tax"
     spectrum = Spectrum({test_tax: ran("total", "add", "tax")})
     assert places(rank_suspects(SHOP, [test_tax], spectrum))[0] == "shop/price.py::tax"
+
+
+def test_a_name_that_passing_tests_have_as_well_says_less_than_one_that_only_the_failing_test_has() -> None:
+    tests = """
+    def test_shown():
+        assert add([tax([])]) == 0
+    def test_free():
+        assert tax([]) == 0
+    """
+    shop = Snapshot().with_changes(
+        {PRICE: "def add(a):\n    pass\ndef tax(a):\n    pass\n", "tests/test_rates.py": textwrap.dedent(tests)}
+    )
+    both = ran("add", "tax")
+    failing, passing = "tests/test_rates.py::test_shown", "tests/test_rates.py::test_free"
+    assert places(rank_suspects(shop, [failing], Spectrum({failing: both}, {passing: both})))[0] == "shop/price.py::add"
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "AttributeError: 'Receipt' object has no attribute 'total'",
+        "AttributeError: type object 'Receipt' has no attribute 'total'",
+        "AttributeError: module 'shop.receipt' has no attribute 'total'",
+        "ImportError: cannot import name 'total' from 'shop.receipt' (/work/shop/receipt.py)",
+    ],
+)
+def test_where_a_name_is_missing_what_stands_beside_it_is_suspected(message: str) -> None:
+    spectrum = Spectrum({TOTAL: ran("total", "add") | ran("Receipt.text", path="shop/receipt.py")})
+    assert places(rank_suspects(SHOP, [TOTAL], spectrum))[0] == "shop/price.py::total"
+    first, *_ = rank_suspects(SHOP, ["tests/test_receipt.py"], spectrum, (), [message])
+    assert first.place == "shop/receipt.py::Receipt.text"
+    assert "the message misses a name beside it" in first.reasons
+
+
+def test_of_two_functions_the_one_in_the_module_that_the_test_file_is_named_after_comes_first() -> None:
+    shop = Snapshot().with_changes(
+        {
+            "shop/_area.py": "def one():\n    pass\n",
+            "shop/_rates.py": "def two():\n    pass\n",
+            "tests/test_rates.py": "",
+        }
+    )
+    failing = "tests/test_rates.py::test_it"
+    spectrum = Spectrum({failing: ran("one", path="shop/_area.py") | ran("two", path="shop/_rates.py")})
+    with_test = shop.with_changes({"tests/test_rates.py": "def test_it():\n    assert False\n"})
+    assert places(rank_suspects(shop, [failing], spectrum))[0] == "shop/_area.py::one"
+    assert places(rank_suspects(with_test, [failing], spectrum))[0] == "shop/_rates.py::two"
+
+
+def test_where_nothing_was_seen_to_run_and_nothing_is_called_names_in_the_test_say_it() -> None:
+    test = "def test_it(run):\n    assert run('python -c \"from shop.price import add; add(1)\"')\n"
+    shop = SHOP.with_changes({"tests/test_start.py": test})
+    assert places(rank_suspects(shop, ["tests/test_start.py::test_it"], Spectrum())) == ["shop/price.py::add"]
 
 
 def test_a_method_that_only_shows_a_value_of_the_failed_assertion_is_no_suspect() -> None:

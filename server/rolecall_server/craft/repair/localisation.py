@@ -32,13 +32,20 @@ _POSSIBLE_STEP = 2.0
 """A call that is only possible is as far as two that are certain."""
 _NOWHERE = 10**6
 _FUNCTIONS = ("function", "method")
-_RAISED, _NEAR, _SAID, _NAMED = 0.5, 0.2, 0.3, 0.3
+_RAISED, _NEAR, _SAID, _NAMED, _LACKS, _OF_MODULE = 0.5, 0.2, 0.3, 0.4, 0.3, 0.1
 """Weights beside what ran, which is worth 1 at most: of the frame that raised, of a call that the test makes itself, of
-a name in the message, of a name in all failing tests. Round numbers, compared with few others on 26 fixes; see
+a name in the message, of a name in all failing tests and in no other, of a class or module in which a name is missing,
+of the module that the test file is named after. Round numbers, compared with few others on 21 fixes; see
 docs/craft.md."""
+_MOST_NAMESAKES = 3
+"""A name that more functions have says of none that it is meant."""
 _SHOWS = frozenset({"__repr__", "__str__"})
 """Methods that a failing assertion calls to show its values, and a passing one does not."""
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
+_LACKING = re.compile(
+    r"'([\w.]{1,400})' (?:object )?has no attribute|cannot import name '\w{1,200}' from '([\w.]{1,400})'"
+)
+"""A name is missing there: in a class, or in a module."""
 
 Place = tuple[str, str]
 """The path and the dotted name of a function."""
@@ -113,26 +120,59 @@ def rank_suspects(
 ) -> tuple[Suspect, ...]:
     """Return the functions that may make the tests *failing* fail, the likeliest first.
 
-    By Ochiai over *spectrum*, and by four weights beside it: how near a function is to where it was raised, how near to
-    the tests by the graph, whether the *messages* of the failures name it, how many of the tests do. Where nothing was
-    seen to run, these alone say it. What only tests hold is never among them, nor a method that only shows a value.
+    By Ochiai over *spectrum*, and by six weights beside it: how near a function is to where it was raised, how near to
+    the tests by the graph, whether the *messages* of the failures name it or miss a name beside it, whether the tests
+    name it where passing ones do not, whether their file is named after its module. Where nothing was seen to run,
+    these alone say it. What only tests hold is never among them, nor a method that only shows a value.
     """
+    messages, tests = [*messages], _written(snapshot, failing)
+    files = {test.path for test in tests}
+    others = _written(
+        snapshot,
+        [test for test in spectrum.passing if test.partition("::")[0] in files],
+    )
     evidence = _Evidence(
         spectrum,
         _last_lines(snapshot, frames),
-        _distances(snapshot, failing),
+        _distances(snapshot, tests),
         frozenset(name for message in messages for name in _NAME.findall(message)),
-        [_names_in(snapshot, test) for test in _written(snapshot, failing)],
+        frozenset(place for message in messages for found in _LACKING.findall(message) for place in found if place),
+        frozenset(_subject(path) for path in files),
+        _names_in(snapshot, tests),
+        _names_in(snapshot, others),
     )
     places = {*evidence.runs_failing, *evidence.raised, *evidence.distances}
+    if not evidence.runs_failing:
+        places |= _namesakes(snapshot, frozenset(evidence.said).union(*evidence.named))
     found = [one for place in places if (one := _definition(snapshot, place)) is not None]
     suspects = [(evidence.order(one), _suspect(one, evidence)) for one in found if evidence.counts(one)]
     return tuple(suspect for _, suspect in sorted(suspects, key=lambda pair: pair[0]))
 
 
-def _names_in(snapshot: Snapshot, test: Definition) -> frozenset[str]:
-    lines = split_lines(snapshot.text(test.path) or "")[test.span.start.line : test.span.end.line + 1]
-    return frozenset(_NAME.findall("".join(lines)))
+def _namesakes(snapshot: Snapshot, names: Collection[str]) -> set[Place]:
+    """Return the functions that are called by one of *names* which few others have."""
+    found: dict[str, set[Place]] = {}
+    for path in snapshot.files:
+        for one in definitions_in(snapshot, path):
+            if one.kind in _FUNCTIONS and _called_as(one) in names and not path.endswith(".pyi"):
+                found.setdefault(_called_as(one), set()).add((path, one.qualified_name))
+    return {place for places in found.values() if len(places) <= _MOST_NAMESAKES for place in places}
+
+
+def _subject(path: str) -> str:
+    """Return the name of the module that a test file is about by its own name; ``test_price.py``: ``price``."""
+    return path.rpartition("/")[2].removesuffix(".py").removeprefix("test_").removesuffix("_test")
+
+
+def _names_in(snapshot: Snapshot, tests: Iterable[Definition]) -> list[frozenset[str]]:
+    """Return the names in each of *tests* as it is written."""
+    lines: dict[str, Sequence[str]] = {}
+    found: list[frozenset[str]] = []
+    for test in tests:
+        known = lines.setdefault(test.path, ()) or split_lines(snapshot.text(test.path) or "")
+        lines[test.path] = known
+        found.append(frozenset(_NAME.findall("".join(known[test.span.start.line : test.span.end.line + 1]))))
+    return found
 
 
 @dataclass(frozen=True)
@@ -144,8 +184,14 @@ class _Evidence:
     """The number of calls from the test to each function by the graph, and the functions between."""
     said: Collection[str]
     """The names in the messages of the failures."""
+    lacking: Collection[str]
+    """The classes and modules in which a name is missing by the messages."""
+    subjects: Collection[str]
+    """The modules that the files of the failing tests are named after."""
     named: Sequence[Collection[str]]
     """The names in each of the failing tests as they are written."""
+    named_by_others: Sequence[Collection[str]]
+    """The same of the passing tests in these files."""
 
     @cached_property
     def runs_failing(self) -> Mapping[Place, int]:
@@ -158,14 +204,24 @@ class _Evidence:
         return Counter(place for places in self.spectrum.passing.values() for place in places)
 
     def score(self, place: Place) -> float:
-        ran = self.runs_failing.get(place, 0), len(self.spectrum.failing), self.runs_passing.get(place, 0)
+        ran = (
+            self.runs_failing.get(place, 0),
+            len(self.spectrum.failing),
+            self.runs_passing.get(place, 0),
+        )
         return ochiai(*ran)
 
     def order(self, one: Definition) -> tuple[float, int, float, str, int]:
         place = one.path, one.qualified_name
         before_last = self.raised.get(place, (_NOWHERE, 0))[0]
         distance = self.distances.get(place, (_NOWHERE, ()))[0]
-        return -round(self.weight(one), 9), before_last, distance, one.path, one.span.start.line
+        return (
+            -round(self.weight(one), 9),
+            before_last,
+            distance,
+            one.path,
+            one.span.start.line,
+        )
 
     def counts(self, one: Definition) -> bool:
         """Return whether *one* may be at fault, and does not only show values of a test that failed."""
@@ -174,7 +230,8 @@ class _Evidence:
     def weight(self, one: Definition) -> float:
         """Return how much speaks against *one*; greater is likelier."""
         place = one.path, one.qualified_name
-        weight = self.score(place) + _NAMED * self.share_that_names(one) + (_SAID if self.is_said(one) else 0)
+        weight = self.score(place) + _NAMED * self.naming(one) + _SAID * self.is_said(one) + _LACKS * self.lacks(one)
+        weight += _OF_MODULE * (_module(one) in self.subjects)
         if place in self.raised:
             weight += _RAISED / (1 + self.raised[place][0])
         if place in self.distances:
@@ -184,9 +241,22 @@ class _Evidence:
     def is_said(self, one: Definition) -> bool:
         return _called_as(one) in self.said
 
-    def share_that_names(self, one: Definition) -> float:
-        """Return the part of the failing tests that name *one*."""
-        return sum(_called_as(one) in names for names in self.named) / len(self.named) if self.named else 0.0
+    def lacks(self, one: Definition) -> bool:
+        """Return whether a name is missing in the class or the module that holds *one*."""
+        dotted = one.path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        return one.scope.rpartition(".")[2] in self.lacking or any(
+            "." in place and f".{dotted}".endswith(f".{place}") for place in self.lacking
+        )
+
+    def naming(self, one: Definition) -> float:
+        """Return how much failing tests name *one* and passing ones beside them do not, from 0 to 1."""
+        name = _called_as(one)
+        n_failing, n_passing = (sum(name in names for names in each) for each in (self.named, self.named_by_others))
+        return ochiai(n_failing, len(self.named), n_passing)
+
+
+def _module(one: Definition) -> str:
+    return one.path.rpartition("/")[2].removesuffix(".py").strip("_")
 
 
 def _called_as(one: Definition) -> str:
@@ -212,13 +282,16 @@ def _last_lines(snapshot: Snapshot, frames: Sequence[TracebackLine]) -> dict[Pla
     return found
 
 
-def _distances(snapshot: Snapshot, failing: Collection[str]) -> dict[Place, tuple[float, tuple[str, ...]]]:
-    """Return how many calls each function is from one of the tests *failing*, and by which others; the nearest."""
+def _distances(snapshot: Snapshot, tests: Iterable[Definition]) -> dict[Place, tuple[float, tuple[str, ...]]]:
+    """Return how many calls each function is from one of *tests*, and by which others; the nearest."""
     found: dict[Place, tuple[float, tuple[str, ...]]] = {}
-    pending: list[tuple[Definition, float, tuple[str, ...]]] = [(test, 0.0, ()) for test in _written(snapshot, failing)]
+    pending: list[tuple[Definition, float, tuple[str, ...]]] = [(test, 0.0, ()) for test in tests]
     for caller, distance, way in pending:  # grows as it goes
         for one, is_certain in _called(snapshot, caller) if distance < _MAX_STEPS else ():
-            place, further = (one.path, one.qualified_name), distance + (1 if is_certain else _POSSIBLE_STEP)
+            place, further = (
+                (one.path, one.qualified_name),
+                distance + (1 if is_certain else _POSSIBLE_STEP),
+            )
             if found.get(place, (_NOWHERE, ()))[0] <= further or len(found) >= _MAX_REACHED:
                 continue
             found[place] = further, way
@@ -262,9 +335,15 @@ def _written(snapshot: Snapshot, failing: Collection[str]) -> list[Definition]:
 
 def _suspect(one: Definition, evidence: _Evidence) -> Suspect:
     place = one.path, one.qualified_name
-    said = [*_said_by_runs(place, evidence), *_said_by_traceback(place, evidence), *_said_by_graph(place, evidence)]
+    said = [
+        *_said_by_runs(place, evidence),
+        *_said_by_traceback(place, evidence),
+        *_said_by_graph(place, evidence),
+    ]
     if evidence.is_said(one):
         said.append("the message of the failure names it")
+    if evidence.lacks(one):
+        said.append("the message misses a name beside it")
     return Suspect(*place, one.span.start.line + 1, round(evidence.score(place), 4), tuple(said))
 
 
@@ -272,7 +351,10 @@ def _said_by_runs(place: Place, evidence: _Evidence) -> list[str]:
     n_failing = evidence.runs_failing.get(place, 0)
     if not n_failing:
         return []
-    all_failing, all_passing = len(evidence.spectrum.failing), len(evidence.spectrum.passing)
+    all_failing, all_passing = (
+        len(evidence.spectrum.failing),
+        len(evidence.spectrum.passing),
+    )
     who = "the failing test" if all_failing == 1 else f"{n_failing} of {all_failing} failing tests"
     n_passing = evidence.runs_passing.get(place, 0)
     return [f"run by {who} and by {n_passing or 'none'} of {all_passing:,} that pass"]
