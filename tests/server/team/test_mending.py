@@ -138,6 +138,19 @@ async def test_what_does_not_help_is_taken_back_and_each_next_rung_is_shown_more
     assert finished.proposal.evidence.repairs == 2
 
 
+async def test_what_the_model_asks_to_see_is_shown_before_whole_files_are(tmp_path: Path) -> None:
+    asks = "No change: `shop/price.py::label`, shop/gone.py::label and .env.py\n"
+    private = {**SHOP.files, ".env.py": "KEY = 'none'\n", ".aiignore": ".env.py\n"}
+    finished, model = await mended(tmp_path, [asks, asks, FIX], FailureToMend((TEST,)), private)
+    first, second, third = model.last_words
+    assert "def label" not in first
+    assert "shop/price.py, from line 12 (you asked to see it)" in second
+    assert "KEY" not in second + third
+    assert "the file under suspicion" not in second
+    assert "the file under suspicion" in third, "it asked for the same again"
+    assert [change.path for change in finished.proposal.files] == ["shop/price.py"]
+
+
 async def test_a_test_is_never_weakened_unless_the_developer_says_so(tmp_path: Path) -> None:
     finished, model = await mended(tmp_path / "kept", [WEAKER, FIX], FailureToMend((TEST,)))
     assert "test_total_adds (line 8) of tests/test_price.py would change" in model.last_words[1]

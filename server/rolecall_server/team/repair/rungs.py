@@ -8,7 +8,7 @@ from dataclasses import replace
 from itertools import groupby, islice
 from pathlib import Path
 
-from rolecall_analysis import find_definition
+from rolecall_analysis import Definition, find_definition
 from rolecall_server.context import Focus, Parts, named_files
 from rolecall_server.craft.attempt import Attempt, Rung, Try
 from rolecall_server.craft.attempts import SHORT_EDIT_FORMAT
@@ -24,7 +24,7 @@ from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.repair.reproducing import Reproduction
 from rolecall_server.team.request import Desk, FailureToMend
-from rolecall_server.workspace import file_exists
+from rolecall_server.workspace import file_exists, why_private
 
 _PROFILE = Path(__file__).with_name("engineer_repair.md")
 _PROMPTS = prompts_beside(__file__)
@@ -41,12 +41,16 @@ _LINES_IN_VIEW = 160
 _RANKED = 8
 _IN_A_FILE = 20
 _FILES = 2
+_MOST_ASKED = 300
+"""Lines of a function or file that is shown because the model asked to see it."""
 _WHOLE_LINES = 400
 """A longer file is shown in parts on the second rung."""
 _SAID = 1_200
 """Characters of what was said of an earlier try."""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{1,16}\b")
 _EMPTY = frozenset({"E", "E     Use -v to get more diff", "E     Use -v to get the full diff"})
+_NO_CHANGE = re.compile(r"^No change: (.{1,600})$", re.MULTILINE)
+_PLACE = re.compile(r"([\w./-]{1,300}\.py)(?:::([\w.]{1,200}\w))?")
 _TOLD_LINE = re.compile(r"^(?:>|E  |[^\s:][^:\n]{0,300}\.py:\d)")
 
 
@@ -55,8 +59,7 @@ async def first_rung(desk: Desk, found: Reproduction, failure: FailureToMend) ->
     if not found.suspects:
         return await _in_repository(desk, found, failure, ())
     shown = _in_view(desk, found.suspects)
-    parts = [replace(one, is_alone=bool(one.names)) for one in _tests(desk, found.failing)]
-    parts += [Parts(one.path, (one.name,), _suspected(one), is_alone=True) for one in shown]
+    parts = _view(desk, found, shown)
     told = await _values(desk, found.failing, {}) if _is_endless(found) else ""
     others = _others(found.suspects, shown)
     return await _open(
@@ -67,15 +70,58 @@ async def first_rung(desk: Desk, found: Reproduction, failure: FailureToMend) ->
 async def next_rung(
     desk: Desk, found: Reproduction, failure: FailureToMend, tries: Sequence[Try], best: Attempt
 ) -> Rung:
-    """Return the conversation after *tries*: the files of the suspects, then all of the repository with lookups."""
+    """Return the conversation after *tries*: with what the last one asked to see; else the files of the suspects, then
+    all of the repository with lookups.
+    """
     kept = desk_with(desk, Edits(files=best.files))
-    parts = [*_tests(kept, found.failing), *_files(kept, found.suspects)]
+    asked = _asked_for(kept, tries)
+    wanted = [part for parts in asked for part in parts]
+    if asked[-1]:
+        shown = _in_view(kept, found.suspects)
+        focus = Focus("", parts=tuple(_view(kept, found, shown, wanted)))
+        task = _task(found, failure, tries, "", _others(found.suspects, shown))
+        return Rung(await _open(replace(kept, lookups=()), focus, task))
+    n_failed = sum(not parts for parts in asked)
+    parts = [*_tests(kept, found.failing), *_files(kept, found.suspects), *wanted]
     told = await _values(kept, best.failures or found.failing, best.files)
-    if len(tries) == 1 and len(parts) > len({test.test_id.partition("::")[0] for test in found.failing}):
+    if n_failed == 1 and len(parts) > len({test.test_id.partition("::")[0] for test in found.failing}):
         focus = Focus("", parts=tuple(parts))
         return Rung(await _open(replace(kept, lookups=()), focus, _task(found, failure, tries, told)))
-    told = "\n\n".join(part for part in (told, ask_explanation() if len(tries) > 1 else "") if part)
+    told = "\n\n".join(part for part in (told, ask_explanation() if n_failed > 1 else "") if part)
     return Rung(await _in_repository(kept, found, failure, tries, told), conversation(desk))
+
+
+def _view(desk: Desk, found: Reproduction, shown: Sequence[Suspect], wanted: Sequence[Parts] = ()) -> Iterator[Parts]:
+    """Yield the failing tests, the suspects in view and what was asked for, each without what is around it."""
+    yield from (replace(one, is_alone=bool(one.names)) for one in _tests(desk, found.failing))
+    yield from (Parts(one.path, (one.name,), _suspected(one), is_alone=True) for one in shown)
+    yield from wanted
+
+
+def _asked_for(desk: Desk, tries: Sequence[Try]) -> list[list[Parts]]:
+    """Return what each of *tries* named for the first time instead of an edit, as far as it can be shown."""
+    seen: set[Parts] = set()
+    asked: list[list[Parts]] = []
+    for tried in tries:
+        named = () if tried.attempt is not None or tried.is_again else _named(desk, tried.said)
+        asked.append([one for one in named if one not in seen])
+        seen.update(asked[-1])
+    return asked
+
+
+def _named(desk: Desk, said: str) -> Iterator[Parts]:
+    """Yield the functions and files that *said* asks to see, those that are there, not private, and short enough."""
+    for path, name in dict.fromkeys(_PLACE.findall("\n".join(_NO_CHANGE.findall(said)))):
+        if path not in desk.snapshot.files or why_private(desk.workspace, path) is not None:
+            continue
+        definition = find_definition(desk.snapshot, path, name) if name else None
+        n_lines = _length(definition) if definition else (desk.snapshot.text(path) or "").count("\n")
+        if n_lines <= _MOST_ASKED and (definition is not None or not name):
+            yield Parts(path, (name,) if name else (), "you asked to see it", is_alone=True)
+
+
+def _length(definition: Definition) -> int:
+    return definition.span.end.line - definition.span.start.line + 1
 
 
 def _is_endless(found: Reproduction) -> bool:
@@ -126,7 +172,7 @@ def _in_view(desk: Desk, suspects: Sequence[Suspect]) -> list[Suspect]:
     left = _LINES_IN_VIEW
     for one in suspects[:_IN_VIEW]:
         definition = find_definition(desk.snapshot, one.path, one.name)
-        n_lines = definition.span.end.line - definition.span.start.line + 1 if definition else 0
+        n_lines = _length(definition) if definition else 0
         if chosen and n_lines > left:
             continue
         left -= n_lines
