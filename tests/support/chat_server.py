@@ -144,8 +144,11 @@ def says(
     n_pieces: int = 4,
     pause_s: float = 0.0,
     usage: tuple[int, int] | None = (7, 5),
+    logprobs: Sequence[float] = (),
 ) -> Turn:
     """A good reply: *text* in *n_pieces* with a pause before each, or whole where no stream was asked for.
+
+    *logprobs* come with the last chunk, where they are asked for.
 
     *usage* (prompt and completion tokens) is told as an endpoint does: in a stream only if the client wants it.
     """
@@ -160,6 +163,10 @@ def says(
         for piece in _pieces(text, n_pieces):
             wire.pause(pause_s)
             wire.send_chunk(piece)
+        if logprobs and wire.request.body.get("logprobs"):
+            told = {"content": [{"token": "?", "logprob": one, "bytes": None, "top_logprobs": []} for one in logprobs]}
+            choice = {"index": 0, "delta": {}, "logprobs": told, "finish_reason": None}
+            wire.send_line("data: " + json.dumps(_completion("chat.completion.chunk", [choice])))
         wire.send_chunk(finish_reason=finish_reason)
         if counts and (wire.request.body.get("stream_options") or {}).get("include_usage"):
             wire.send_usage(counts)

@@ -98,6 +98,8 @@ class Parameters:
     """The same seed, the same reply, where the endpoint heeds it."""
     reply_tokens: int | None = None
     """The number of tokens that the reply may have, hidden reasoning included."""
+    logprobs: bool | None = None
+    """The endpoint shall say how likely the tokens of its reply were, where it can."""
 
     def over(self, usual: Parameters) -> Parameters:
         """These, and *usual* for what they leave open."""
@@ -118,6 +120,8 @@ class Reply:
     """The calls of tools that the model asks for before it goes on; the text may then be empty."""
     cut: bool = False
     """The length limit ended it; only recordings hold such replies, elsewhere it is an error."""
+    logprob: float | None = None
+    """The mean log-probability of its tokens; ``None`` where the endpoint did not say."""
 
 
 @dataclass(frozen=True)

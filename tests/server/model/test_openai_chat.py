@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rolecall_server.errors import ReplyMalformed, UnknownModel
-from rolecall_server.model import ChatMessage, Wishes
+from rolecall_server.model import ChatMessage, Parameters, Wishes
 from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
 from rolecall_server.model.endpoint import Endpoint
 from support.chat_server import (
@@ -57,6 +57,30 @@ async def test_a_reply_comes_whole_with_the_model_and_its_token_counts(connect: 
         reply = await connect(server).complete(CONVERSATION)
     assert (reply.text, reply.model) == ("Here are the tests.", "scripted-model")
     assert (reply.prompt_tokens, reply.completion_tokens) == (11, 4)
+
+
+async def test_the_mean_log_probability_is_told_where_it_was_wished_for(connect: Connect) -> None:
+    with ChatServer([says("Here.", logprobs=(-0.5, -1.5))] * 2) as server:
+        client = connect(server)
+        wished = await client.complete(CONVERSATION, Wishes(parameters=Parameters(logprobs=True)))
+        plain = await client.complete(CONVERSATION)
+    assert (wished.logprob, plain.logprob) == (-1.0, None)
+    assert "logprobs" not in server.asked[1]
+
+
+@pytest.mark.parametrize("status", [400, 403])
+async def test_an_endpoint_that_keeps_its_log_probabilities_answers_without(connect: Connect, status: int) -> None:
+    script = [fails(status, "You are not allowed to request logprobs from this model"), says("one"), says("two")]
+    with ChatServer(script) as server:
+        client, wishes = connect(server), Wishes(parameters=Parameters(logprobs=True))
+        assert [(await client.complete(CONVERSATION, wishes)).text for _ in range(2)] == ["one", "two"]
+    assert ["logprobs" in body for body in server.asked] == [True, False, False]
+
+
+async def test_a_log_probability_that_can_be_none_is_passed_over(connect: Connect) -> None:
+    with ChatServer(says("Here.", logprobs=(-1.0, 3.0, float("nan"), -9999.0))) as server:
+        reply = await connect(server).complete(CONVERSATION, Wishes(parameters=Parameters(logprobs=True)))
+    assert reply.logprob == -50.5
 
 
 async def test_a_client_that_asks_nothing_reads_no_certificates(

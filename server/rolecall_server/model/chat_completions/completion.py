@@ -30,6 +30,9 @@ _MOST_SHOWN = 300
 """Characters of what an endpoint says in an error, or of the name that it gives itself."""
 
 
+_LEAST_LOGPROB = -100.0
+
+
 class _Lenient(BaseModel):
     model_config = ConfigDict(from_attributes=True, frozen=True, hide_input_in_errors=True)
 
@@ -54,12 +57,21 @@ class _Words(_Lenient):
     tool_calls: tuple[_CallPiece, ...] | None = None
 
 
+class _Likely(_Lenient):
+    logprob: float | None = None
+
+
+class _Likelihood(_Lenient):
+    content: tuple[_Likely, ...] | None = None
+
+
 class _StreamedChoice(_Lenient):
     delta: _Words | None = None
     """In a stream."""
     message: _Words | None = None
     """In a reply that came whole."""
     finish_reason: str | None = None
+    logprobs: _Likelihood | None = None
 
 
 class _Usage(_Lenient):
@@ -111,6 +123,7 @@ class PartialReply:
     _watch: RepetitionWatch = field(default_factory=RepetitionWatch)
     _calls: list[_CallDraft] = field(default_factory=list["_CallDraft"])
     _usage: _Usage = field(default_factory=_Usage)
+    _logprobs: list[float] = field(default_factory=list[float])
 
     def add(self, completion: Completion) -> str:
         """Take in one chunk; the text it brought, perhaps none.
@@ -131,6 +144,7 @@ class PartialReply:
             self._refusals.append(refusal)
             self._n_unseen += len(refusal) + len(thought)
             self.finish_reason = choice.finish_reason or self.finish_reason
+            self._logprobs += _logprobs_of(choice.logprobs)
             for piece in words.tool_calls or ():
                 self.n_characters += self._add_call(piece)
         self._texts.append(text)
@@ -190,7 +204,9 @@ class PartialReply:
         if not text.strip() and not calls:
             reason = self.finish_reason[:_MOST_SHOWN]
             raise ReplyMalformed(f"{self.source} answered without any text (it stopped with {reason!r}).")
-        return Reply(text, self.model, self._usage.prompt_tokens, self._usage.completion_tokens, calls)
+        logprob = sum(self._logprobs) / len(self._logprobs) if self._logprobs else None
+        counts = self._usage.prompt_tokens, self._usage.completion_tokens
+        return Reply(text, self.model, *counts, calls, logprob=logprob)
 
     def cut(self, why: str) -> ReplyCut:
         """Return the error for a reply that ended early."""
@@ -210,6 +226,15 @@ class PartialReply:
                 "Ask for less at once, lower rolecall.model.contextTokens, or give a local server a longer context.",
                 said="" if self._calls else _well_formed("".join(self._texts)),
             )
+
+
+def _logprobs_of(likelihood: _Likelihood | None) -> list[float]:
+    """Return the log-probabilities of the tokens, without those that are none: above 0, or no number.
+
+    Endpoints say -9999 or -inf of a token that they hold for impossible; it counts as `_LEAST_LOGPROB`.
+    """
+    said = (one.logprob for one in (likelihood.content if likelihood else None) or ())
+    return [max(value, _LEAST_LOGPROB) for value in said if value is not None and value <= 0]
 
 
 def _well_formed(text: str) -> str:

@@ -79,13 +79,16 @@ class Dialect:
             "temperature": given.temperature,
             "top_p": given.top_p,
             "seed": given.seed,
+            "logprobs": given.logprobs or None,
         }
         return {name: value for name, value in options.items() if value is not None}
 
     @staticmethod
     def _tunable(sent: Mapping[str, Any]) -> list[str]:
         return [
-            name for name in ("max_completion_tokens", "max_tokens", "temperature", "top_p", "seed") if name in sent
+            name
+            for name in ("max_completion_tokens", "max_tokens", "temperature", "top_p", "seed", "logprobs")
+            if name in sent
         ]
 
     def _response_format(self, shape: JsonShape) -> dict[str, Any] | None:

@@ -175,7 +175,7 @@ class OpenAIChat:
                 return cast("_Stream", await self._sdk.chat.completions.create(**request))
             except openai.APIStatusError as error:
                 complaint = f"{error.message:.{_MOST_OF_A_COMPLAINT}} {error.body!s:.{_MOST_OF_A_COMPLAINT}}"
-                if error.status_code not in _STATUSES_OF_IGNORANCE:
+                if error.status_code not in _STATUSES_OF_IGNORANCE and not _withholds(error.status_code, complaint):
                     raise
                 if room is None and (room := room_left(complaint)) is not None:
                     continue
@@ -199,6 +199,11 @@ async def _completions(stream: _Stream) -> AsyncIterator[Completion]:
     elif "html" not in content_type:
         async for chunk in stream:
             yield Completion.model_validate(chunk)
+
+
+def _withholds(status: int, complaint: str) -> bool:
+    """Return whether an endpoint forbids what it knows: some of OpenAI's models tell nobody log-probabilities."""
+    return status == 403 and "logprobs" in complaint
 
 
 def _hasten(deadline: asyncio.Timeout) -> None:
