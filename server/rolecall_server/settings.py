@@ -143,6 +143,39 @@ class ContextSettings(_Group):
     )
 
 
+class ExperienceSettings(_Group):
+    """What is kept of earlier attempts, and what becomes of it; all of it stays on this machine."""
+
+    use: Literal["off", "keep", "replay"] = _setting(
+        "off",
+        "Keep how each attempt of the Engineer and the QA Engineer ended, beside the calls that are logged anyway: "
+        "not at all; `keep`, to look at (`rolecall experience`) and to export; or `replay`, which also shows a role "
+        "what worked and what failed at similar tasks of the same repository.",
+        scope="machine",
+        environment="ROLECALL_EXPERIENCE",
+    )
+    alpha: float = _setting(
+        0.5,
+        "How much the likelihood that a model gave its own reply counts in the order of what is replayed, beside the "
+        "share of tests that passed: 0 to 1.",
+        ge=0,
+        le=1,
+    )
+    licences: str = _setting(
+        "",
+        "The licences of repositories whose experience `rolecall export` may write, by SPDX identifier and with "
+        "commas: `MIT, Apache-2.0`; `none` for a repository that names no licence, as your own may. Empty: nothing is "
+        "exported.",
+        scope="machine",
+        environment="ROLECALL_EXPORT_LICENCES",
+    )
+
+    @property
+    def kept(self) -> bool:
+        """Return whether attempts are kept."""
+        return self.use != "off"
+
+
 class TeamSettings(_Group):
     """How the whole team works on a brief."""
 
@@ -272,6 +305,7 @@ class Settings(_Group):
     roles: RolesSettings = RolesSettings()
     budget: BudgetSettings = BudgetSettings()
     context: ContextSettings = ContextSettings()
+    experience: ExperienceSettings = ExperienceSettings()
     team: TeamSettings = TeamSettings()
     tests: TestSettings = TestSettings()
     navigation: NavigationSettings = NavigationSettings()

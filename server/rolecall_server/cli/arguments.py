@@ -52,6 +52,7 @@ def parser() -> argparse.ArgumentParser:
             "usage --by role,run --root . --json",
         )
     )
+    _add_experience(commands)
     demo = _add(commands, "demo", "run the main job on a copy of a small library")
     demo.add_argument(
         "--library", type=Path, required=True, metavar="ARCHIVE", help="its source distribution (.tar.gz)"
@@ -301,6 +302,31 @@ def _add_usage(usage: argparse.ArgumentParser) -> None:
     usage.add_argument("--days", type=int, metavar="N", help="only today and the N - 1 days before it, UTC")
     usage.add_argument("--root", type=Path, metavar="DIR", help="only in this repository; else in all")
     usage.add_argument("--json", action="store_true", help="print everything as JSON")
+
+
+def _add_experience(commands: _Commands) -> None:
+    experience = _add(
+        commands,
+        "experience",
+        "what is kept of earlier attempts here, where rolecall.experience.use has it kept",
+        "experience",
+        "experience e41",
+        'experience --for "let total() take a tax rate" --in src/shop/price.py',
+        "experience --forget e41",
+    )
+    experience.add_argument("what", nargs="?", help="an experience, or a run: e41, r12; without it all are listed")
+    experience.add_argument(
+        "--for", dest="brief", default="", metavar="BRIEF", help="show what a role would be told of it for this brief"
+    )
+    experience.add_argument("--in", dest="file", type=Path, metavar="FILE", help="the file of that brief")
+    experience.add_argument(
+        "--role", choices=("engineer", "qa_engineer"), default="engineer", help="whose brief it is; engineer"
+    )
+    experience.add_argument("--forget", default="", metavar="WHAT", help="delete e41, those of r12, or all; for good")
+    experience.add_argument("--limit", type=int, default=20, metavar="N", help="list so many, the latest; 20")
+    experience.add_argument("--json", action="store_true", help="print everything as JSON")
+    _add_root(experience)
+    _add_settings(experience)
 
 
 def _add_review_code(commands: _Commands) -> None:

@@ -51,6 +51,23 @@ class Attempt:
 
 
 @dataclass(frozen=True)
+class Attempted:
+    """An attempt in its place among those at the same work."""
+
+    number: int
+    """From 1."""
+    built_on: int
+    """The attempt whose edits lie beneath; 0: the text of the repository."""
+    attempt: Attempt
+    helped: bool
+    """It is the best so far."""
+    told: frozenset[str]
+    """The tests that the model was told fail, by id."""
+    conversation: tuple[ChatMessage, ...]
+    """The conversation that led to it, without lookups; the model's reply is its end."""
+
+
+@dataclass(frozen=True)
 class AttemptWork:
     """The prompts and functions that a role brings to the loop."""
 
@@ -83,6 +100,8 @@ class AttemptWork:
     """The tests that the work is for and that do not pass in a run, which failed before it too."""
     looks_up: bool = True
     """The model may look things up from the first call on."""
+    keep: Callable[[Attempted], None] = lambda attempted: None
+    """Told of each attempt once it was tried."""
     ladder: Ladder | None = None
     """The rungs of a repair; ``None``: each attempt builds on the one before it, whether that helped or not."""
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rolecall_analysis import facts_of, is_python
-from rolecall_server.craft.attempt import Attempt, AttemptOutcome, AttemptWork, Try
+from rolecall_server.craft.attempt import Attempt, Attempted, AttemptOutcome, AttemptWork, Try
 from rolecall_server.craft.edits.edit_blocks import (
     Edited,
     EditProblem,
@@ -123,6 +123,8 @@ class _Course:
         self._rationale = ""
         self._tried: list[Mapping[str, str | None]] = []
         self._tries: list[Try] = []
+        self._n_kept = self._beneath = 0
+        self._told = frozenset(one.test_id for one in start.failures) if start else frozenset[str]()
 
     @property
     def best(self) -> Attempt:
@@ -144,11 +146,18 @@ class _Course:
         self._last = attempt = await _attempt(self._work, edited, self._talk)
         helped = self._best is None or attempt.rank() > self._best.rank()
         self._tries.append(Try(said, attempt, helped=helped))
+        self._tell(attempt, helped=helped)
         if helped:
-            self._best, self._kept = attempt, edited
+            self._best, self._kept, self._n_kept = attempt, edited, len(self._tried)
         if helped and (self._work.ladder is not None or not self._rationale):
             self._rationale = said
         return True
+
+    def _tell(self, attempt: Attempt, *, helped: bool) -> None:
+        """Tell of *attempt*, which was tried last."""
+        number, conversation = len(self._tried), tuple(self._talk.messages)
+        self._work.keep(Attempted(number, self._beneath, attempt, helped, self._told, conversation))
+        self._told |= {one.test_id for one in attempt.failures}
 
     async def complain(self) -> Edited:
         """Tell the model what is wrong, and return the edits that its next ones build on."""
@@ -156,7 +165,9 @@ class _Course:
         if ladder is None or (last is not None and (last.syntax_errors or self.best.works)):
             assert last is not None
             await beside_the_loop("Telling what failed", _complain, self._work, self._talk, last)
+            self._beneath = len(self._tried)
             return replace(self._edited, problems=())
+        self._beneath = self._n_kept
         self._work.draft.clear()
         self._work.draft.update(self._kept.files)
         rung = await ladder.climb(tuple(self._tries), self.best)

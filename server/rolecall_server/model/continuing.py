@@ -38,7 +38,9 @@ async def whole_reply(ask: Ask, messages: Sequence[ChatMessage]) -> Reply:
             continue
         if not said:
             return reply
-        return replace(reply, text=_joined([*said, reply.text]), prompt_tokens=None, completion_tokens=None, logprob=None)
+        return replace(
+            reply, text=_joined([*said, reply.text]), prompt_tokens=None, completion_tokens=None, logprob=None
+        )
 
 
 def _joined(parts: Sequence[str]) -> str:

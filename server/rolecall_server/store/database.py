@@ -179,15 +179,17 @@ class Store:
         )
         return tuple(CallRow(*row) for row in rows)
 
-    def answers_to(self, run_id: str, purpose: str, request: str) -> tuple[str, ...]:
-        """Return the replies that calls with the same request for the same purpose have brought, in order."""
-        rows = self.select(
-            "SELECT reply FROM call WHERE run_id = ? AND purpose = ? AND request = ? AND reply IS NOT NULL ORDER BY id",
-            row_number(run_id, "r"),
-            purpose,
-            request,
+    def answers_to(self, run_id: str, purpose: str, request: str) -> tuple[tuple[int, str], ...]:
+        """Return the calls with the same request for the same purpose that have a reply, in order, with that."""
+        return tuple(
+            self.select(
+                "SELECT id, reply FROM call WHERE run_id = ? AND purpose = ? AND request = ? AND reply IS NOT NULL "
+                "ORDER BY id",
+                row_number(run_id, "r"),
+                purpose,
+                request,
+            )
         )
-        return tuple(reply for (reply,) in rows)
 
     def resume_run(self, run_id: str) -> None:
         """Say that this process works on a run again.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rolecall_server.errors import StoreUnavailable
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS run (
@@ -81,6 +81,8 @@ CREATE TABLE IF NOT EXISTS document (
     id INTEGER NOT NULL, version INTEGER NOT NULL, run_id INTEGER NOT NULL REFERENCES run, kind TEXT NOT NULL,
     author TEXT NOT NULL, because TEXT NOT NULL, body TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (id, version));
 CREATE INDEX IF NOT EXISTS document_by_run ON document (run_id);
+CREATE TABLE IF NOT EXISTS attempt (
+    call_id INTEGER PRIMARY KEY REFERENCES call, body TEXT NOT NULL, at REAL NOT NULL);
 CREATE TABLE IF NOT EXISTS suite (root TEXT PRIMARY KEY, body BLOB NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
 """
 

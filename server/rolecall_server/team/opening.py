@@ -13,6 +13,7 @@ from rolecall_server.craft.attempts import EDIT_FORMAT
 from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.settings import ModelSettings
+from rolecall_server.team.experience.replaying import SHARE, fitting
 from rolecall_server.team.model_calls.calibration import Fit
 from rolecall_server.team.model_stack import with_limits
 from rolecall_server.team.request import Desk
@@ -49,11 +50,13 @@ async def open_conversation(
 def _opening(desk: Desk, focus: Focus, system: str, task: str, share: float) -> tuple[ChatMessage, ...]:
     told = "\n".join(desk.rejections)
     rejections = f"{_PROMPTS['rejected']}\n\n{told}\n" if told else ""
-    room = room_tokens(desk.settings.model, desk.fit, estimate_tokens(system + rejections + task))
-    packed = pack(desk.view, with_rules(focus, desk), int(room * share))
+    others = estimate_tokens(system + rejections + task)
+    room = room_tokens(desk.settings.model, desk.fit, others)
+    packed = pack(desk.view, with_rules(focus, desk), int(room * share * (1 - SHARE if desk.experience else 1)))
     shown = render(packed)
     parts = [
         f"# The repository, as far as it concerns you\n\n{shown}" if shown else "",
+        fitting(desk.experience, others + estimate_tokens(shown)),
         rejections,
         task if task.startswith("# ") else f"# Your task\n\n{task}",
     ]

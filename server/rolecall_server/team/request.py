@@ -10,6 +10,7 @@ from functools import cached_property
 from rolecall_analysis import Snapshot
 from rolecall_analysis.retrieval import Corpus
 from rolecall_server.context import AtHand, ContextPack, PackSource
+from rolecall_server.craft.attempt import Attempted
 from rolecall_server.craft.code_review.candidates import ReviewScope
 from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, ModelClient, ToolLimits, estimate_tokens
@@ -173,6 +174,10 @@ class Desk:
     """The instructions for asking another role; empty where it cannot."""
     corpus: Corpus | None = None
     """The words of the repository's files, where others of the run rank them too."""
+    experience: tuple[tuple[str, str], ...] = ()
+    """The lessons of earlier attempts at similar tasks, the most useful first: each as a text, and as a line."""
+    keep: Callable[[Attempted], None] = lambda attempted: None
+    """Told of each attempt at this desk."""
     tell: Callable[[str], None] = lambda text: None
     """Told what the developer should read while the work goes on."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rolecall_server.context import ContextPack
@@ -17,6 +17,7 @@ from rolecall_server.store.messages import MessageRow
 from rolecall_server.team.consulting import Consulting, how_to_ask, owners_of
 from rolecall_server.team.control import Control
 from rolecall_server.team.documents import Question
+from rolecall_server.team.experience.keeping import keep_with
 from rolecall_server.team.lessons.learning import accepted_rules
 from rolecall_server.team.messages.board import TEAM, Pool
 from rolecall_server.team.model_calls.budgeted import Allowance, StoredCalls, fingerprint
@@ -111,17 +112,17 @@ class Room:
 
     def desk(self, step: Step, pool: Pool) -> Desk:
         """Return the desk of a role, with the repository as it was when the run began."""
-        repository, names, client = self.repository, (), None
+        repository, names, own = self.repository, (), None
         calls, owners = partial(self.calls, step, pool), owners_of(step, self.roster)
         if not isinstance(self.model, NoModelConfigured):
             tools = step.role.tools if repository.snapshot.files else ()  # in no code there is nothing to look up
             names = lookups_for(self.model, repository.settings.for_role(step.role.name), tools)
-            client = Consulting(calls(step.role), calls, step, pool, owners, repository.workspace)
-        return Desk(
+            own = calls(step.role)
+        desk = Desk(
             repository.workspace,
             repository.snapshot,
             repository.settings,
-            client,
+            Consulting(own, calls, step, pool, owners, repository.workspace) if own else None,
             self.bench,
             partial(self._report, step),
             partial(self._record, step.role),
@@ -133,6 +134,7 @@ class Room:
             corpus=repository.corpus,
             tell=self.developer.tell,
         )
+        return replace(desk, keep=keep_with(own)) if own and repository.settings.experience.kept else desk
 
     def _report(self, step: Step, message: str, fraction: float | None) -> None:
         self.developer.report(message if step.duty.is_whole_run else f"{step.label}: {message}", fraction)
@@ -147,5 +149,6 @@ def parameters_of(role: Role, settings: Settings) -> Parameters:
     them.
     """
     own = settings.of_role(role.name)
-    given = Parameters(own.model or "", own.temperature, own.top_p, own.seed, own.reply_tokens)
+    logprobs = settings.experience.kept or None
+    given = Parameters(own.model or "", own.temperature, own.top_p, own.seed, own.reply_tokens, logprobs)
     return given.over(Parameters(model=role.model, temperature=role.temperature))

@@ -30,6 +30,8 @@ from rolecall_server.sandbox.python.trust import confirmed
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store, cache_path
 from rolecall_server.store.messages import NewMessage
+from rolecall_server.team.experience.keeping import keep_with
+from rolecall_server.team.experience.replaying import recall_at
 from rolecall_server.team.lessons.earlier import earlier_proposal, show_earlier
 from rolecall_server.team.lessons.rejections import earlier_rejections
 from rolecall_server.team.messages.board import Pool, as_draft, publish
@@ -118,7 +120,8 @@ async def work_alone(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
     else:
         calls = room.calls(step, pool, step.role)
         fit = fit_of(store, calls.label, room.model.context_tokens, room.run_id)
-        seated = replace(desk, client=calls, fit=fit)
+        keep = keep_with(calls) if repository.settings.experience.kept else desk.keep
+        seated = replace(desk, client=calls, fit=fit, keep=keep)
         written = await _with_a_model(request, seated, replace(calls, ask_for_more=stop_there))
     proposal = Proposal(
         id=store.reserve_proposal(room.run_id),
@@ -143,8 +146,11 @@ async def work_alone(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
 async def _desk(request: RunRequest, step: Step, room: Room, pool: Pool) -> Desk:
     """Return the desk of the room, with what concerns *request* of earlier runs."""
     store, root = room.repository.store, room.repository.workspace.root
+    desk, log = room.desk(step, pool), request.mends.log if request.mends else ""
+    task = " ".join(part for part in (request.brief, request.path, request.symbol, log) if part)
     return replace(
-        room.desk(step, pool),
+        desk,
+        experience=await recall_at(desk, store, room.run_id, task),
         rejections=earlier_rejections(store, root, step.role.title, request.path),
         earlier=await asyncio.to_thread(_earlier, room, request),
         tool_limits=DEFAULT_LIMITS,
@@ -161,7 +167,7 @@ async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) 
     """
     assert desk.client is not None
     work, trials = await _work_of(request)(request, desk)
-    checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft)
+    checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft, keep=desk.keep)
     outcome = await work_out(checked, conversation(desk, looks_up=work.looks_up), desk.report)
     if isinstance(outcome.interrupted, RunPaused):
         raise outcome.interrupted

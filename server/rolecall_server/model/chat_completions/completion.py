@@ -57,12 +57,12 @@ class _Words(_Lenient):
     tool_calls: tuple[_CallPiece, ...] | None = None
 
 
-class _Likely(_Lenient):
+class _TokenLikelihood(_Lenient):
     logprob: float | None = None
 
 
 class _Likelihood(_Lenient):
-    content: tuple[_Likely, ...] | None = None
+    content: tuple[_TokenLikelihood, ...] | None = None
 
 
 class _StreamedChoice(_Lenient):

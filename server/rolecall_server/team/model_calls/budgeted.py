@@ -121,6 +121,8 @@ class StoredCalls(Relay):
     is_paused: Callable[[], bool] = lambda: False
     """Tells that the developer wants no further call to be made for now."""
     allowance: Allowance = field(default_factory=Allowance)
+    answered: int = 0
+    """The number of the call whose reply was given last; 0 before the first."""
     _n_recalled: dict[str, int] = field(default_factory=dict[str, int])
     """The number of stored replies that were given, by request."""
 
@@ -192,6 +194,7 @@ class StoredCalls(Relay):
             said = (reply.text, *(f"{one.name}{one.arguments}" for one in reply.calls))
             charged = (asking.estimated, sum(map(estimate_tokens, said)))
         self.store.end_call(call, json.dumps(asdict(reply)), model=reply.model, tokens=counted, charged=charged)
+        self.answered = call
 
     def _reply_limit(self, wishes: Wishes) -> int:
         """Return how many tokens the reply may have; 0 where there is no limit."""
@@ -260,7 +263,10 @@ class StoredCalls(Relay):
         n_given = self._n_recalled.get(request, 0)
         stored = self.store.answers_to(self.run_id, self.purpose, request)
         self._n_recalled[request] = n_given + 1
-        return _REPLY.validate_json(stored[n_given]) if n_given < len(stored) else None
+        if n_given >= len(stored):
+            return None
+        self.answered, reply = stored[n_given]
+        return _REPLY.validate_json(reply)
 
     async def _reserve(self, request: str, tokens: int, asking: Asking) -> int:
         """Set *tokens* aside for a call; its number. Nobody is asked while calls under way may give some back.

@@ -20,6 +20,7 @@ from rolecall_server.review.checks.graph_checks import check_changes
 from rolecall_server.sandbox import NotRun
 from rolecall_server.store.messages import NewMessage
 from rolecall_server.team.documents import CaseKind, Design, Kind, SprintReview, Task, TestCase, TestPlan
+from rolecall_server.team.experience.replaying import recall_at
 from rolecall_server.team.messages.board import Pool, as_draft, content_of
 from rolecall_server.team.messages.edits import Edits, desk_with, fingerprints, joined
 from rolecall_server.team.messages.rendering import tell
@@ -61,6 +62,8 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
     task = agenda.task(step.task_id)
     below = joined(content_of(message, Edits) for message in step.messages("edits"))
     desk = desk_with(room.desk(step, pool), below)
+    about = " ".join((task.title, task.text, *task.files, *task.symbols))
+    desk = replace(desk, experience=await recall_at(desk, room.repository.store, room.run_id, about))
     overheard = conversation(desk)
     if step.message(Kind.DESIGN) is None and step.message(Kind.REQUIREMENTS) is None and len(agenda.tasks) == 1:
         brief = step.message("brief")
@@ -74,7 +77,7 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
         fence = EditScope(room, pool, agenda, step, overheard)
         overheard.answer = partial(answer_wishes, desk.workspace, partial(fence.refusal, desk))
         work, widened = await _task_work(step, desk, task, fence), fence.widened
-    checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft)
+    checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft, keep=desk.keep)
     edits = await _edits_of(checked, overheard, desk, room, step)
     edits = edits.model_copy(update={"widened": {path: why for path, why in widened.items() if path in edits.files}})
     return (as_draft("edits", edits.model_dump(mode="json"), step.subject),)

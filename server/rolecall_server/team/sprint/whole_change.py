@@ -124,6 +124,7 @@ async def work_out_repair(desk: Desk, whole: WholeChange, repair: Repair, client
         check=lambda files: check_changes(desk.snapshot, {**whole.edits.files, **files}),
         moves_files=True,
         to_mend=to_mend,
+        keep=desk.keep,
     )
     outcome = await work_out(work, client, desk.report)
     if outcome.interrupted is not None:
