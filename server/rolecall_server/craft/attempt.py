@@ -34,6 +34,11 @@ class Attempt:
         """Those of which there is no doubt."""
         return tuple(finding for finding in self.findings if finding.certain)
 
+    @property
+    def told_findings(self) -> tuple[GraphFinding, ...]:
+        """Those that the model is shown: the certain ones, and names that nothing seems to have."""
+        return tuple(finding for finding in self.findings if finding.certain or finding.is_asked_about)
+
     renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """New paths by old ones; under the old ones the files are gone."""
 

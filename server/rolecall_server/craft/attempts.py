@@ -199,7 +199,7 @@ def _repairs_due(attempt: Attempt) -> int:
     """Return the number of repairs that *attempt* deserves: one where only the code graph finds fault, which tests may
     not notice.
     """
-    return MAX_REPAIRS if not attempt.works else min(1, len(attempt.certain_findings))
+    return MAX_REPAIRS if not attempt.works else min(1, len(attempt.told_findings))
 
 
 async def _edits(work: AttemptWork, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
@@ -367,7 +367,7 @@ def _syntax_errors(path: str, text: str, base: str | None) -> tuple[str, ...]:
 
 def _complain(work: AttemptWork, talk: _Talk, attempt: Attempt) -> None:
     """Tell the model what is wrong with its attempt, in a conversation of its own where the role has one for that."""
-    only_failures = attempt.failures and not (attempt.breaks_the_run or attempt.certain_findings)
+    only_failures = attempt.failures and not (attempt.breaks_the_run or attempt.told_findings)
     if work.begin_repair is not None and only_failures and not attempt.syntax_errors:
         talk.messages[:] = work.begin_repair(attempt, talk.said)
     else:
@@ -377,7 +377,7 @@ def _complain(work: AttemptWork, talk: _Talk, attempt: Attempt) -> None:
 def _complaint(work: AttemptWork, attempt: Attempt) -> str:
     if attempt.syntax_errors:
         return describe_syntax(attempt.syntax_errors)
-    broken = [describe_findings(attempt.certain_findings)] if attempt.certain_findings else []
+    broken = [describe_findings(attempt.told_findings)] if attempt.told_findings else []
     if attempt.works:
         return "\n".join(broken)
     failures = describe_failures(attempt.run, attempt.failures, work.on_failure)

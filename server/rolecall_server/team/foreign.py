@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from rolecall_server.context.redaction import Covers
+from rolecall_server.craft.installed import checking
 from rolecall_server.craft.trial import evidence
 from rolecall_server.errors import FileRefused, PatchRefused
-from rolecall_server.review.checks.graph_checks import check_changes
 from rolecall_server.review.checks.hunk_needs import link_hunks
 from rolecall_server.review.checks.touched import with_touched
 from rolecall_server.review.proposals.changes import changes_of
@@ -114,8 +114,9 @@ def _changes(repository: Repository, edit: ForeignEdit) -> tuple[FileChange, ...
 
 
 async def _try(repository: Repository, edit: ForeignEdit, report: Report) -> tuple[Evidence, Covers]:
-    findings = await asyncio.to_thread(check_changes, repository.snapshot, edit.files)
     async with open_bench(repository, report) as bench:
+        check = await checking(bench, repository.snapshot, repository.workspace.root)
+        findings = await asyncio.to_thread(check, edit.files)
         desk = Desk(repository.workspace, repository.snapshot, repository.settings, None, bench, report)
         trials = Trials(desk, ())
         report("running the tests", None)

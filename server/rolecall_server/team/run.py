@@ -6,19 +6,18 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 from rolecall_analysis import Snapshot
 from rolecall_server.context.kept_back import KeptBack, find_kept_back
 from rolecall_server.craft.attempt import Attempt, AttemptOutcome, AttemptWork
 from rolecall_server.craft.attempts import work_out
 from rolecall_server.craft.history import SuiteHistoryStore
+from rolecall_server.craft.installed import checking
 from rolecall_server.craft.trial import evidence
 from rolecall_server.craft.verdicts import without_suspicions
 from rolecall_server.errors import NoModelConfigured, RolecallError, RunPaused
 from rolecall_server.model import Chosen, EditorOffer, ModelClient, find_model
 from rolecall_server.model.replies.tools import DEFAULT_LIMITS
-from rolecall_server.review.checks.graph_checks import check_changes
 from rolecall_server.review.checks.hunk_needs import link_hunks
 from rolecall_server.review.checks.touched import with_touched
 from rolecall_server.review.proposals.changes import changes_of, without_needs_of_off
@@ -167,7 +166,8 @@ async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) 
     """
     assert desk.client is not None
     work, trials = await _work_of(request)(request, desk)
-    checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft, keep=desk.keep)
+    check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
+    checked = replace(work, check=check, draft=desk.draft, keep=desk.keep)
     outcome = await work_out(checked, conversation(desk, looks_up=work.looks_up), desk.report)
     if isinstance(outcome.interrupted, RunPaused):
         raise outcome.interrupted
@@ -203,7 +203,8 @@ async def _without_a_model(request: RunRequest, desk: Desk, missing: NoModelConf
     from rolecall_server.team.roles.characterization import write_plain_tests  # slow to import, and seldom needed
 
     plain = await write_plain_tests(request, desk, missing.what)
-    findings = await asyncio.to_thread(check_changes, desk.snapshot, plain.files)
+    check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
+    findings = await asyncio.to_thread(check, plain.files)
     shown = evidence(
         plain.before, plain.after, problems=(), findings=findings, repairs=0, model="", changed=plain.files
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rolecall_analysis.queries.arguments.parameters import Parameter, class_header, parameters_of
@@ -52,6 +52,26 @@ def constructor_of(snapshot: Snapshot, definition: Definition) -> Constructor | 
     classes = _known_classes(snapshot, definition)
     if classes is None:
         return None
+    is_whole = len(classes) == len(lineage(snapshot, (definition.path, definition.qualified_name)))
+    return constructor_in(classes, definition, is_whole=is_whole)
+
+
+def constructor_among(
+    classes: Sequence[tuple[FileFacts, Definition]], definition: Definition, *, is_whole: bool
+) -> Constructor | None:
+    """Return the constructor of the class *definition*, given it and its bases in lookup order; None as above.
+
+    *is_whole* says that there is no further base.
+    """
+    if not all(_is_plain_class(facts, one) for facts, one in classes):
+        return None
+    return constructor_in(classes, definition, is_whole=is_whole)
+
+
+def constructor_in(
+    classes: Sequence[tuple[FileFacts, Definition]], definition: Definition, *, is_whole: bool
+) -> Constructor | None:
+    """Return the constructor that the first of *classes* brings, all of which are plain."""
     for facts, current in classes:
         if any(not _is_plain_class_decorator(facts, decorator) for decorator in current.decorators):
             return None
@@ -62,7 +82,6 @@ def constructor_of(snapshot: Snapshot, definition: Definition) -> Constructor | 
             fields = _fields(classes, current)
             return None if fields is None else Constructor(fields, current, 0)
     plain = all(_member(facts, current, "__init_subclass__") is None for facts, current in classes)
-    is_whole = len(classes) == len(lineage(snapshot, (definition.path, definition.qualified_name)))
     return Constructor((), definition, 0) if plain and is_whole else None
 
 
@@ -144,7 +163,7 @@ def _is_from(facts: FileFacts, decorator: str, modules: dict[str, tuple[str, ...
     return bound[0].module in wanted and (bound[0].name is None) == bool(head)
 
 
-def _fields(classes: list[tuple[FileFacts, Definition]], definition: Definition) -> tuple[Parameter, ...] | None:
+def _fields(classes: Sequence[tuple[FileFacts, Definition]], definition: Definition) -> tuple[Parameter, ...] | None:
     """Return the parameters of the ``__init__`` that ``@dataclass`` writes for *definition*."""
     found: dict[str, Parameter] = {}
     start = next(n for n, (_, each) in enumerate(classes) if each is definition)

@@ -19,8 +19,10 @@ from rolecall_analysis import (
     possibly_dangling_uses,
     unresolved_names,
 )
+from rolecall_analysis.installed.packages import InstalledCode
 from rolecall_server.review.checks.call_mismatches import misfits
 from rolecall_server.review.checks.syntax import syntax_errors
+from rolecall_server.review.names.findings import wrong_name_findings
 from rolecall_server.review.proposals.evidence import GraphFinding, SourceLine
 from rolecall_server.workspace import split_lines
 
@@ -28,9 +30,13 @@ MAX_PLACES = 20
 """So many places of one finding are told; the sentence counts them all."""
 
 
-def check_changes(snapshot: Snapshot, files: Mapping[str, str | None]) -> tuple[GraphFinding, ...]:
+def check_changes(
+    snapshot: Snapshot, files: Mapping[str, str | None], installed: InstalledCode | None = None
+) -> tuple[GraphFinding, ...]:
     """Return findings of what breaks if *files* have those texts; ``None`` deletes one. Certain findings first, then by
     path and line.
+
+    Names of packages are held to those that are *installed*; where that is not known, they are not looked at.
     """
     after = snapshot.with_changes(files)
     errors = {path: _errors_in(after, path) for path in files}
@@ -44,6 +50,10 @@ def check_changes(snapshot: Snapshot, files: Mapping[str, str | None]) -> tuple[
     told = {(place.path, place.line) for finding in missing for place in finding.places}
     unresolved = (one for one in _unresolved(change) if (one.path, one.line) not in told)
     found = [*added, *missing, *unresolved, *_misfits(change)]
+    if installed is not None:
+        told |= {(finding.path, finding.line) for finding in found}
+        wrong = wrong_name_findings(snapshot, after, change.paths, installed)
+        found += [finding for finding in wrong if (finding.path, finding.line) not in told]
     return tuple(sorted(found, key=lambda finding: (not finding.certain, finding.path, finding.line)))
 
 

@@ -83,6 +83,8 @@ class GraphFinding:
     """Where what is missing is still used, or the calls that do not fit, in the text as proposed."""
     certain: bool = True
     """True: every binding was followed. False: somebody should look."""
+    is_asked_about: bool = False
+    """A model is shown it once, even where it is not certain."""
 
     def __str__(self) -> str:
         return f"{self.path}, line {self.line + 1}: {self.sentence}"

@@ -13,10 +13,10 @@ from rolecall_analysis import facts_of
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempt import AttemptWork
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, work_out
+from rolecall_server.craft.installed import checking
 from rolecall_server.craft.verdicts import to_mend
 from rolecall_server.errors import NothingToChange
 from rolecall_server.model.prompts import prompts_beside
-from rolecall_server.review.checks.graph_checks import check_changes
 from rolecall_server.sandbox import NotRun
 from rolecall_server.store.messages import NewMessage
 from rolecall_server.team.documents import CaseKind, Design, Kind, SprintReview, Task, TestCase, TestPlan
@@ -77,7 +77,8 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
         fence = EditScope(room, pool, agenda, step, overheard)
         overheard.answer = partial(answer_wishes, desk.workspace, partial(fence.refusal, desk))
         work, widened = await _task_work(step, desk, task, fence), fence.widened
-    checked = replace(work, check=partial(check_changes, desk.snapshot), draft=desk.draft, keep=desk.keep)
+    check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
+    checked = replace(work, check=check, draft=desk.draft, keep=desk.keep)
     edits = await _edits_of(checked, overheard, desk, room, step)
     edits = edits.model_copy(update={"widened": {path: why for path, why in widened.items() if path in edits.files}})
     return (as_draft("edits", edits.model_dump(mode="json"), step.subject),)

@@ -156,7 +156,7 @@ def _with_findings(whole: WholeChange, said: str) -> WholeChange:
 
 def _told(desk: Desk, whole: WholeChange, documents: str, request: str) -> str:
     attempt = whole.attempt
-    broken = describe_findings(attempt.certain_findings) if attempt.certain_findings else ""
+    broken = describe_findings(attempt.told_findings) if attempt.told_findings else ""
     failing = describe_failures(attempt.run, new_failures(whole.before, attempt.run), "") if not attempt.works else ""
     found = "\n".join(f"- {line}" for line in findings_in(whole.edits.rationale))
     so_far = diff_of(whole.edits, desk.workspace, _lines_of_passing_tests(whole))

@@ -10,11 +10,11 @@ from pathlib import Path
 from rolecall_analysis import is_test
 from rolecall_server.craft.attempt import Attempt, AttemptWork
 from rolecall_server.craft.attempts import work_out
+from rolecall_server.craft.installed import checking
 from rolecall_server.craft.trial import breaks_the_run, evidence, new_failures
 from rolecall_server.craft.verdicts import to_mend
 from rolecall_server.model import ChatMessage, Reply
 from rolecall_server.model.prompts import prompts_beside
-from rolecall_server.review.checks.graph_checks import check_changes
 from rolecall_server.review.proposals.evidence import Evidence
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.store.messages import MessageRow
@@ -77,7 +77,8 @@ class Repair:
 async def try_whole(desk: Desk, edits: Edits) -> WholeChange:
     """Check *edits* and run the tests that reach them; return them with their findings and the run."""
     trials = _trials(desk, edits)
-    findings = await asyncio.to_thread(check_changes, desk.snapshot, edits.files)
+    check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
+    findings = await asyncio.to_thread(check, edits.files)
     run = await trials.of_change(edits.files)
     before = trials.before
     attempt = Attempt(
@@ -110,6 +111,7 @@ async def work_out_repair(desk: Desk, whole: WholeChange, repair: Repair, client
     laid = desk_with(desk, whole.edits)
     trials = _trials(desk, whole.edits)
     trials.before = whole.before
+    check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
 
     async def try_out(files: Mapping[str, str | None]) -> TestRun | NotRun:
         return await trials.of_change({**whole.edits.files, **files})
@@ -121,7 +123,7 @@ async def work_out_repair(desk: Desk, whole: WholeChange, repair: Repair, client
         try_out=try_out,
         before=lambda: trials.before,
         on_failure=repair.on_failure,
-        check=lambda files: check_changes(desk.snapshot, {**whole.edits.files, **files}),
+        check=lambda files: check({**whole.edits.files, **files}),
         moves_files=True,
         to_mend=to_mend,
         keep=desk.keep,

@@ -1,0 +1,54 @@
+"""The parts of a text that are made for more than one version or environment: what fails there may be meant to."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+_CAUGHT = frozenset(
+    {"AttributeError", "BaseException", "Exception", "ImportError", "ModuleNotFoundError", "NameError", "TypeError"}
+)
+_TESTS = re.compile(
+    r"version|platform|TYPE_CHECKING|\bhasattr\b|\bgetattr\b|find_spec|modules|os\.name|implementation|PY\d|HAS_|HAVE_"
+    r"|_AVAILABLE|_installed",
+    re.IGNORECASE,
+)
+_EXPECTED = re.compile(r"raises|suppress|assertRaises|warns", re.IGNORECASE)
+_SKIPPED = re.compile(r"skip|xfail|require", re.IGNORECASE)
+
+
+def guarded_nodes(tree: ast.Module) -> set[ast.AST]:
+    """Return all nodes of *tree* that lie in code made for other versions too, or that is expected to fail."""
+    found: set[ast.AST] = set()
+    for part in _guarded_parts(tree):
+        found.update(ast.walk(part))
+    return found
+
+
+def _guarded_parts(tree: ast.Module) -> Iterator[ast.AST]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Try() | ast.TryStar() if any(map(_catches, node.handlers)):
+                yield from (*node.body, *node.handlers, *node.orelse)
+            case ast.If() | ast.IfExp() if _TESTS.search(ast.unparse(node.test)):
+                yield node
+            case ast.BoolOp() if any(_TESTS.search(ast.unparse(one)) for one in node.values):
+                yield node
+            case ast.With() | ast.AsyncWith() if any(_EXPECTED.search(ast.unparse(one)) for one in node.items):
+                yield from node.body
+            case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+                if any(_SKIPPED.search(ast.unparse(one)) for one in node.decorator_list):
+                    yield node
+            case ast.Call() if _EXPECTED.search(ast.unparse(node.func)):
+                yield node
+            case _:
+                pass
+
+
+def _catches(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    nodes = list(ast.walk(handler.type))
+    names = {one.id for one in nodes if isinstance(one, ast.Name)}
+    return not _CAUGHT.isdisjoint(names | {one.attr for one in nodes if isinstance(one, ast.Attribute)})

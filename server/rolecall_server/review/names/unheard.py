@@ -1,0 +1,128 @@
+"""Attributes and arguments of which nothing is known but that no code says their names: perhaps they were made up."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import sys
+from collections.abc import Collection, Iterator
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+from rolecall_analysis.installed.search_path import CodeModule
+from rolecall_analysis.installed.world import World
+from rolecall_server.review.names.checked_file import CheckedFile, WrongName
+
+_SHORTEST = 3
+"""Of a name that is judged; shorter ones occur anywhere."""
+_WORD = re.compile(r"[^\W\d][\w-]*")
+
+
+def unheard_names(reading: CheckedFile, changed: Collection[str]) -> Iterator[WrongName]:
+    """Yield the attributes that the file reads, and the arguments it gives, whose names occur nowhere else.
+
+    That is, not in the repository, where files that are *changed* too count only if they bring the name about; not in
+    the packages that the file imports, those that these need, and Python's own; and in the file only at such places.
+    """
+    if not reading.world.installed.library() or not _imports_are_there(reading):
+        return  # names of Python's own, or of a package, are not known
+    judged: dict[str, bool] = {}
+    introduced = _introduced(reading)
+    for name, line in _candidates(reading):
+        if name in introduced or len(name) < _SHORTEST or name.startswith("__"):
+            continue
+        if name not in judged:
+            judged[name] = _is_unheard(reading, name, changed)
+        if judged[name]:
+            yield WrongName("unheard", line, name, None, certain=False)
+
+
+def _imports_are_there(reading: CheckedFile) -> bool:
+    world, importer = reading.world, reading.reader.module
+    imports = world.facts(importer.path).imports
+    return all(world.find(importer, one.module, one.level) is not None for one in imports if one.module)
+
+
+def _candidates(reading: CheckedFile) -> Iterator[tuple[str, int]]:
+    for node in reading.nodes():
+        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            if reading.inference.values(reading.reader, node.value) is None:
+                yield node.attr, (node.end_lineno or node.lineno) - 1
+        elif isinstance(node, ast.Call):
+            yield from ((one.arg, one.value.lineno - 1) for one in node.keywords if one.arg)
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((one.name, one.lineno - 1) for one in node.names if one.name != "*")
+
+
+def _introduced(reading: CheckedFile) -> set[str]:
+    """Return the names that the file itself brings about: bound, assigned, or in a string."""
+    found = set[str]()
+    for node in ast.walk(reading.tree):
+        match node:
+            case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) | ast.Name(id=name) | ast.arg(arg=name):
+                found.add(name)
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+            case ast.Constant(value=str(text)):
+                found.update(word.replace("-", "_") for word in _WORD.findall(text))
+            case _:
+                pass
+    given = {
+        one.arg for node in ast.walk(reading.tree) if isinstance(node, ast.Call) for one in node.keywords if one.arg
+    }
+    read = {node.attr for node in ast.walk(reading.tree) if isinstance(node, ast.Attribute)}
+    return found | (given & read)
+
+
+def _is_unheard(reading: CheckedFile, name: str, changed: Collection[str]) -> bool:
+    world, path = reading.world, reading.reader.module.path
+    if name in _built_in_names():
+        return False
+    for other in world.snapshot.mentioning(name):
+        if other != path and (other not in changed or _brings_about(world.text(other), name)):
+            return False
+    installed = world.installed
+    return not any(installed.mentions(one, name) for one in (*_packages(reading), *installed.library()))
+
+
+def _brings_about(text: str, name: str) -> bool:
+    return re.search(rf"(?<![\w.]){re.escape(name)}\b", text) is not None
+
+
+def _packages(reading: CheckedFile) -> frozenset[str]:
+    path = reading.reader.module.path
+    return reading.world.derived(("packages", path), lambda: _imported_packages(reading.world, reading.reader.module))
+
+
+def _imported_packages(world: World, module: CodeModule) -> frozenset[str]:
+    """Return the packages that *module* imports, itself or by others of the repository, and those that these need."""
+    found, waiting, seen = set[str](), [module], {module.path}
+    while waiting:
+        current = waiting.pop()
+        for one in world.facts(current.path).imports if current.path else ():
+            source = world.find(current, one.module, one.level)
+            head = world.find(current, one.module.partition(".")[0]) if not one.level else None
+            for each in filter(None, (source, head)):
+                if not each.is_own:
+                    found.update(world.installed.package_of(place) for place in (each.path, *each.folders) if place)
+                elif each.path not in seen:
+                    seen.add(each.path)
+                    waiting.append(each)
+    if not module.is_own:
+        found.add(world.installed.package_of(module.path))
+    return world.installed.reached_from(found - {""})
+
+
+@cache
+def _built_in_names() -> frozenset[str]:
+    """Return the names that the types and modules compiled into Python have, by those of this one."""
+    modules = [builtins, *(import_module(name) for name in sys.builtin_module_names)]
+    found = {name for module in modules for name in dir(module)}
+    types = [one for module in modules for one in _types_of(module)]
+    return frozenset(found | {name for one in types for name in dir(one)})
+
+
+def _types_of(module: ModuleType) -> Iterator[type]:
+    return (one for one in vars(module).values() if isinstance(one, type))
