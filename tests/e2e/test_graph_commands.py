@@ -55,6 +55,23 @@ def test_imports_are_told_as_json_and_nothing_else_is(root: Path) -> None:
     assert imports["shop.price"] == []
 
 
+def test_words_find_symbols_of_the_packages_that_are_installed_for_the_folder(root: Path) -> None:
+    packages = root / ".venv" / "lib" / "python3.11" / "site-packages"
+    packages.mkdir(parents=True)
+    (root / ".venv" / "bin").mkdir()
+    (root / ".venv" / "bin" / "python").symlink_to(sys.executable)
+    (root / ".venv" / "pyvenv.cfg").write_text(f"home = {Path(sys.executable).parent}\n")
+    (packages / "acme.py").write_text('def lift(anvil):\n    """Lift a weight."""\n\n\ndef drop(): ...\n')
+    (root / "user.py").write_text("import acme\n")
+    ended = rolecall(root, "graph", "packages", ".", "--about", "lift weights")
+    assert (ended.returncode, ended.stdout) == (0, "acme.lift(anvil) - Lift a weight.\n")
+    (found,) = json.loads(rolecall(root, "graph", "packages", ".", "--about", "lift weights", "--json").stdout)
+    assert (found["name"], found["line"], found["path"]) == ("acme.lift", 1, str(packages / "acme.py"))
+    missing = rolecall(root, "graph", "packages", ".", "--about", "lift", "--package", "nothing_like_it")
+    assert missing.returncode == 1
+    assert "No installed package is called nothing_like_it" in missing.stderr
+
+
 def test_a_test_that_was_seen_to_run_what_changed_is_told_first_with_that_reason(root: Path) -> None:
     by_name = "def test_by_name(): assert __import__('sh' + 'op').cart.checkout([]) == 0\n"
     (root / "tests" / "test_by_name.py").write_text(by_name)

@@ -65,6 +65,7 @@ def parser() -> argparse.ArgumentParser:
             "ask the code graph of a folder: calls, imports, impact, a map",
             "graph impact . --of shop/cart.py::Cart.total",
             "graph imports . --json",
+            'graph packages . --about "retry a request"',
         )
     )
     _add_rank(
@@ -418,9 +419,13 @@ def _add_graph(graph: argparse.ArgumentParser) -> None:
         help="find calls by resolving names, or by following values, which finds more and takes longer; "
         "values for up to 300 files if not given",
     )
-    for question in (calls, imports, symbols, impact, tests, stats, view):
+    packages = questions.add_parser("packages", help="what some words are about, in packages that the folder imports")
+    packages.add_argument("--about", required=True, metavar="WORDS", help="what it should do, in a few words")
+    packages.add_argument("--package", default="", metavar="NAME", help="only in this package, by its import name")
+    packages.add_argument("--limit", type=int, default=12, metavar="N", help="how much to tell, 12 if not given")
+    for question in (calls, imports, symbols, impact, tests, stats, view, packages):
         question.add_argument("folder", type=Path, metavar="DIR", help="a repository or a package")
-    for question in (calls, imports, symbols, impact, tests, stats):
+    for question in (calls, imports, symbols, impact, tests, stats, packages):
         question.add_argument("--json", action="store_true", help="print everything, as JSON")
     unbound = questions.add_parser("unbound", help="names that may be read before they have a value")
     unbound.add_argument("files", type=Path, nargs="+", metavar="FILE", help="a Python file, or a folder of them")

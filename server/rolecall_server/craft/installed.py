@@ -12,7 +12,8 @@ from rolecall_server.craft.trial import Bench
 from rolecall_server.errors import CodeNotRun
 from rolecall_server.review.checks.graph_checks import check_changes
 from rolecall_server.review.proposals.evidence import GraphFinding
-from rolecall_server.sandbox import Capabilities, NotRun
+from rolecall_server.sandbox import Capabilities, NotRun, find_interpreter
+from rolecall_server.sandbox.python.places import import_folders
 from rolecall_server.store import cache_path
 
 CheckOfChange = Callable[[Mapping[str, str | None]], tuple[GraphFinding, ...]]
@@ -36,6 +37,18 @@ async def checking(bench: Bench, snapshot: Snapshot, root: Path) -> CheckOfChang
         return partial(check_changes, snapshot, installed=await installed_code(bench, root))
     except CodeNotRun:
         return partial(check_changes, snapshot)
+
+
+def installed_beside(root: Path, setting: str, environ: Mapping[str, str]) -> InstalledCode:
+    """Return the code that the Python of the workspace at *root* can import, found without starting that Python.
+
+    Raises:
+        CodeNotRun: no Python was found.
+    """
+    interpreter = find_interpreter(root, setting, environ)
+    if isinstance(interpreter, NotRun):
+        raise CodeNotRun(str(interpreter))
+    return InstalledCode(import_folders(interpreter.path, root), cache_path(), is_whole=False)
 
 
 def places_of(capabilities: Capabilities, root: Path) -> list[Path]:

@@ -426,6 +426,28 @@ async def test_a_packages_symbol_is_documented_without_running_a_line_of_it(
     assert "No installed package has nothing.here" in await ask(there, "documentation", name="nothing.here")
 
 
+async def test_words_find_what_a_package_and_the_repository_offer_by_the_names_they_offer_it_under(
+    sources: LookupSources, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path_factory.mktemp("site-packages")
+    for path, text in PACKAGE.items():
+        (installed / path).parent.mkdir(exist_ok=True)
+        (installed / path).write_text(text)
+
+    async def capabilities(bench: Rehearsed) -> Capabilities:
+        places = PythonPlaces((), ())
+        return Capabilities(Path(sys.executable), (3, 12, 0), frozenset(), (), (installed,), places, None, {})
+
+    monkeypatch.setattr(Rehearsed, "capabilities", capabilities)
+    off = NotRun("nothing is run")
+    there = LookupSources(sources.view, Rehearsed(off, Interpreter(Path("/usr/bin/python3"), "PATH"), 1.0))
+    found = (await ask(there, "search_packages", words="let a weight fall", package="acme")).splitlines()
+    assert found == ["acme.Base.drop(self, height) - Let it fall.", "acme.Heavy(Base) - A weight."]
+    assert "shop.price.total(items) - The sum of the prices." in await ask(there, "search_packages", words="sum prices")
+    assert "about these words" in await ask(there, "search_packages", words="the key that unlocks")
+    assert "No installed package is called shop" in await ask(there, "search_packages", words="sum", package="shop")
+
+
 async def test_a_link_to_what_is_private_tells_nothing(
     sources: LookupSources, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:

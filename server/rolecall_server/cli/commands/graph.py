@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict
@@ -11,6 +12,7 @@ from typing import Any
 
 from rolecall_analysis import Definition, ImpactStep, SelectedTests, definitions_in, find_definition, select_tests
 from rolecall_analysis.flow import call_graph, edges_as_dotted
+from rolecall_analysis.installed.search import FoundSymbol
 from rolecall_analysis.queries import Dependent, find_symbols, impact, import_graph
 from rolecall_server.cli.graph import text as graph_text
 from rolecall_server.cli.graph.statistics import read_statistics
@@ -20,6 +22,8 @@ from rolecall_server.cli.interrupts import STOPPED, end_like_ctrl_c
 from rolecall_server.cli.reading import IndexedFolder, read_code
 from rolecall_server.cli.screen import Screen, print_json, say, waiting, wide_screen
 from rolecall_server.craft.history import NOTHING_KNOWN, SuiteHistory, recall, with_history
+from rolecall_server.craft.installed import installed_beside
+from rolecall_server.craft.lookups.packages import find_symbols_in, in_one_line
 from rolecall_server.errors import NotFound, RolecallError, StoreUnavailable
 from rolecall_server.store import open_store, store_path
 
@@ -195,6 +199,33 @@ def _view(arguments: argparse.Namespace, messages: Screen) -> int:
     return 0
 
 
+def _packages(arguments: argparse.Namespace, messages: Screen) -> int:
+    code = read_code(arguments.folder, messages)
+    installed = installed_beside(arguments.folder.resolve(), "", os.environ)
+    with waiting(messages, "reading packages"):
+        found = find_symbols_in(code.snapshot, installed, arguments.about, arguments.package)[: arguments.limit]
+    if arguments.json:
+        print_json([_found_json(one) for one in found])
+    else:
+        screen = wide_screen()
+        for one in found:
+            say(screen, in_one_line(one))
+    return 0
+
+
+def _found_json(found: FoundSymbol) -> Mapping[str, Any]:
+    definition = found.definition
+    return {
+        "name": found.name,
+        "kind": definition.kind,
+        "signature": definition.signature,
+        "docstring": definition.docstring,
+        "path": definition.path,
+        "line": definition.name_span.start.line + 1,
+        "score": round(found.score, 3),
+    }
+
+
 _COMMANDS: Mapping[str, Callable[[argparse.Namespace, Screen], int]] = {
     "calls": _calls,
     "imports": _imports,
@@ -204,4 +235,5 @@ _COMMANDS: Mapping[str, Callable[[argparse.Namespace, Screen], int]] = {
     "stats": _stats,
     "unbound": _unbound,
     "view": _view,
+    "packages": _packages,
 }

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from pydantic import BaseModel, Field
 
-from rolecall_analysis import Definition, FileFacts, Import, facts_of
-from rolecall_server.craft.lookups.sources import LookupSources, bounded
-from rolecall_server.errors import CodeNotRun, NotFound
-from rolecall_server.sandbox import NotRun
+from rolecall_analysis import Definition, FileFacts, Import, Snapshot, facts_of
+from rolecall_analysis.installed.packages import InstalledCode
+from rolecall_analysis.installed.search import FoundSymbol, packages_of, search_symbols
+from rolecall_analysis.installed.world import World
+from rolecall_server.craft.installed import installed_code
+from rolecall_server.craft.lookups.sources import LookupSources, bounded, may_be_shown
+from rolecall_server.errors import NotFound
 
 _MAX_FILE_BYTES = 2_000_000
+_MOST_FOUND = 12
+_MOST_SAID = 160
+"""Characters of a docstring in a list."""
 _MAX_STEPS = 6
 """The number of times that a name may be imported from elsewhere before it is defined."""
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
@@ -40,6 +48,51 @@ class _Module:
         return self.name if self.location.stem == "__init__" else self.name.rpartition(".")[0]
 
 
+class SearchedWords(BaseModel):
+    """Words that say what is wanted, and where it is to be looked for."""
+
+    words: str = Field(description="what it should do: retry a request with backoff", max_length=300)
+    package: str = Field(default="", description="a package's import name; empty for all that the repository imports")
+
+
+async def search_packages(sources: LookupSources, searched: SearchedWords) -> str:
+    """Return the symbols that the words are about, of installed packages and of the repository, each with its header
+    and what its docstring begins with.
+
+    Raises:
+        NotFound: there is no such package.
+        CodeNotRun: the workspace's interpreter is not known.
+    """
+    installed = await installed_code(sources.bench, sources.view.workspace.root)
+    found = await asyncio.to_thread(find_symbols_in, sources.view.snapshot, installed, searched.words, searched.package)
+    shown = (one for one in found if one.definition.path.startswith("/") or may_be_shown(sources, one.definition.path))
+    return bounded(sources, map(in_one_line, islice(shown, _MOST_FOUND)), "Nothing there is about these words.")
+
+
+def find_symbols_in(snapshot: Snapshot, installed: InstalledCode, words: str, package: str) -> list[FoundSymbol]:
+    """Return the symbols that *words* are about in *package*, or in the repository and all packages that it imports.
+
+    Raises:
+        NotFound: there is no package of that name with a text that can be read.
+    """
+    world = World(snapshot, installed)
+    named = installed.search_path.find(package) if package else None
+    if package and (named is None or named.kind == "opaque"):
+        raise NotFound(f"No installed package is called {package}, or it has no text.", "Check the name.")
+    found = search_symbols(world, words, [named] if named else packages_of(world), own=named is None)
+    installed.save()
+    return found
+
+
+def in_one_line(symbol: FoundSymbol) -> str:
+    """``shop.Cart.total(self, tax=0) - The sum of the prices.``"""
+    header = " ".join(symbol.definition.signature.split()).removeprefix("async ")
+    _, _, parameters = header.partition(symbol.definition.name)
+    said = " ".join(symbol.definition.docstring.split("\n\n")[0].split())
+    told = said if len(said) <= _MOST_SAID else f"{said[:_MOST_SAID]}…"
+    return f"{symbol.name}{parameters}{f' - {told}' if told else ''}"
+
+
 async def documentation(sources: LookupSources, symbol: Symbol) -> str:
     """Return the signature and the docstring of *symbol*; of a class or module also what it offers, by signature.
 
@@ -47,18 +100,9 @@ async def documentation(sources: LookupSources, symbol: Symbol) -> str:
         NotFound: no package of that interpreter has it, or it is not written in Python.
         CodeNotRun: the workspace's interpreter is not known.
     """
-    capabilities = await sources.bench.capabilities()
-    if isinstance(capabilities, NotRun):
-        raise CodeNotRun(f"The workspace's Python is not known: {capabilities}")
-    root = sources.view.workspace.root
-    places = [place for place in capabilities.search_path if place.is_dir() and not place.is_relative_to(root)]
-    inside = [place for place in capabilities.search_path if place.is_dir() and _is_environment(place, root)]
-    return bounded(sources, _documented([*places, *inside], symbol.name), f"{symbol.name} has no documentation.")
-
-
-def _is_environment(place: Path, root: Path) -> bool:
-    """Return whether *place* lies in the workspace but holds installed packages, which are nobody's private files."""
-    return place.is_relative_to(root) and place.name in ("site-packages", "dist-packages")
+    installed = await installed_code(sources.bench, sources.view.workspace.root)
+    places = [Path(place) for place in installed.search_path.places]
+    return bounded(sources, _documented(places, symbol.name), f"{symbol.name} has no documentation.")
 
 
 def _documented(places: Sequence[Path], name: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from rolecall_server.craft.lookups import questions, repository_files, running
-from rolecall_server.craft.lookups.packages import Symbol, documentation
+from rolecall_server.craft.lookups.packages import SearchedWords, Symbol, documentation, search_packages
 from rolecall_server.craft.lookups.sources import LookupSources
 from rolecall_server.model import (
     NO_WISHES,
@@ -48,6 +48,11 @@ _AWAITED: dict[str, tuple[str, type[BaseModel], Callable[[LookupSources, Any], A
         running.run_python,
     ),
     "documentation": ("The documentation of an installed package's symbol.", Symbol, documentation),
+    "search_packages": (
+        "Functions and classes that some words are about, of installed packages and of the repository.",
+        SearchedWords,
+        search_packages,
+    ),
 }
 
 

@@ -92,6 +92,20 @@ def places_of(program: Path, root: Path) -> PythonPlaces:
     return PythonPlaces(prefixes, tuple(dict.fromkeys(shown)), tuple(dict.fromkeys(left_out)))
 
 
+def import_folders(program: Path, root: Path) -> tuple[Path, ...]:
+    """Return the folders from which the Python *program* imports its library and what is installed, by where they lie.
+
+    Of the Python beneath an environment what is installed counts only where the environment uses it.
+    """
+    prefixes = list(_prefixes([program, *links_of(program)], root))
+    environments = [prefix for prefix in prefixes if _is_environment(prefix)]
+    uses_others = all(_setting(one / "pyvenv.cfg", "include-system-site-packages") == "true" for one in environments)
+    library = [found.parent for prefix in prefixes for found in sorted(prefix.glob("lib*/py*/os.py"))]
+    sites = _site_folders(tuple(prefixes if uses_others else environments))
+    folders = (*library, *(one / "lib-dynload" for one in library), *sites)
+    return tuple(dict.fromkeys(one.resolve() for one in folders if one.is_dir()))
+
+
 def _prefixes(files: list[Path], root: Path) -> Iterator[Path]:
     """Yield the environment of the first of *files*, and the Pythons that all of them lie in or are made of.
 
