@@ -31,6 +31,7 @@ from rolecall_server.python_trees import parse_python
 from rolecall_server.review.names.checked_file import WrongName
 from rolecall_server.review.names.checking import wrong_names
 from rolecall_server.review.names.guarded import guarded_nodes
+from rolecall_server.review.names.inference import Inference
 
 SYNONYMS = {
     "get": "fetch",
@@ -99,16 +100,17 @@ def _repository(places: Sequence[Path], package: str) -> Code:
     return Code(snapshot, installed, tuple(sorted(path for path in snapshot.files if path.endswith(".py"))))
 
 
-def _wrong(code: Code, path: str, text: str | None = None) -> tuple[WrongName, ...]:
-    snapshot = code.snapshot if text is None else code.snapshot.with_changes({path: text})
-    return wrong_names(World(snapshot, code.installed), path, changed=[path])
+def _wrong(code: Code, path: str, text: str) -> tuple[WrongName, ...]:
+    return wrong_names(World(code.snapshot.with_changes({path: text}), code.installed), path, changed=[path])
 
 
 def _count_false(code: Code, package: str, python: Path) -> Counter[str]:
     counts, started_s = Counter[str](), time.process_time()
+    world = World(code.snapshot, code.installed)
+    inference = Inference(world)
     for path in code.paths:
         counts["lines"] += (code.snapshot.text(path) or "").count("\n")
-        for one in _wrong(code, path):
+        for one in wrong_names(world, path, inference, changed=[path]):
             if one.kind == "module" and _is_lacking(python, one.name):
                 counts["modules that the environment lacks"] += 1
                 continue
