@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rolecall_server import sandbox
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation
 from rolecall_server.sandbox import Interpreter, Mutant, NotRun, Shadow
@@ -24,6 +25,7 @@ from rolecall_server.sandbox.walls.confinement import Command
 CALL_TIMEOUT_S = 0.4
 MUTANT_TIMEOUT_S = 1.5
 _CHILD = Path(__file__).with_name("child")
+_IN_PLACE = Path(sandbox.__file__).with_name("child") / "rolecall_in_place.py"
 _PROGRAM = "rolecall_probe.py"
 _NAME = re.compile(r"[^\W\d]\w*")
 
@@ -182,7 +184,7 @@ async def _ask(stage: Stage, request: Mapping[str, Any], circumstances: RunCondi
 
 def _furnish(folder: Path, asked: Path, request: Mapping[str, Any]) -> None:
     """Puts the child and its request into *folder*."""
-    for program in _CHILD.glob("*.py"):
+    for program in (*_CHILD.glob("*.py"), _IN_PLACE):
         shutil.copyfile(program, folder / program.name)
     asked.write_text(json.dumps(request), "utf-8")
 

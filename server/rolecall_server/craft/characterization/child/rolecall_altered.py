@@ -17,8 +17,7 @@ from typing import Any
 
 from rolecall_calls import Probe, outcome
 from rolecall_guard import Guard, Overtime
-
-_MUTANTS_A_PROCESS = 20
+from rolecall_in_place import LiveFunctions
 
 
 class Altered(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -89,32 +88,35 @@ class Mutations:
         for call in request["calls"]:
             rehearsal.observe(call)
         self.altered = Altered(request["root"])
-        self.judged = 0
+        self.altered.forget(request["path"], compile(self.text, request["path"], "exec", dont_inherit=True))
+        self.live = LiveFunctions(request["path"], self.text)
+        self.live.watch()
+        self.fresh = Probe({**request, "trace": False}, guard)
+        self.live.look()
 
     def judge(self, mutant: dict[str, Any]) -> dict[str, Any]:
         """Return the verdict on *mutant*, with the call that tells it from the original: ``call`` is None where its
         import fails.
 
-        Now and then, and after a mutant that ran too long, it asks for a new process: what a mutant does to other
-        modules stays.
+        Every mutant has a process of its own: what it does to other modules stays.
         """
         start, end = mutant["span"]
-        verdict = {"id": mutant["id"], "killed": True, "call": None, "pollutes": False}
+        verdict = {"id": mutant["id"], "killed": True, "call": None, "pollutes": True}
         text = self.text[:start] + mutant["became"] + self.text[end:]
         try:
             code = compile(text, self.request["path"], "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError):
             return verdict
-        self.altered.forget(self.request["path"], code)
-        self.judged += 1
-        verdict["pollutes"] = self.judged % _MUTANTS_A_PROCESS == 0
-        probe = self._import()
+        probe = self.fresh
+        if not self.live.replace(text):  # it differs in what runs at import
+            self.altered.forget(self.request["path"], code)
+            probe = self._import()
         if probe is None:
             return verdict
         for number in mutant["calls"]:
             seen = probe.observe(self.calls[number])
             if outcome(seen) != self.calls[number]["outcome"]:
-                return {**verdict, "call": number, "pollutes": verdict["pollutes"] or seen["kind"] == "slow"}
+                return {**verdict, "call": number}
         return {**verdict, "killed": False}
 
     def _import(self) -> Probe | None:
