@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _MAX_ITEMS = 40
 _MAX_CHANGES = 4
+_MAX_STATE = 100
 
 
 class Tracer:
@@ -120,7 +121,7 @@ class Probe:
             seen["kind"] = "refused"
         seen["by_chance"] = self.guard.by_chance
         seen["printed"] = printed.getvalue()[:400]
-        seen["pollutes"] = before is not None and self._state() != before
+        seen["pollutes"] = before is not None and not _is_only_more(before, self._state())
         return seen
 
     def _evaluate(self, call: dict[str, Any]) -> dict[str, Any]:
@@ -195,14 +196,43 @@ class Probe:
             "line": next((line for frame, line in reversed(own) if frame.f_code.co_filename == self.path), 0),
         }
 
-    def _state(self) -> list[tuple[str, int, str]]:
-        """Return the state of the module's own containers, as far as it costs little to look at them."""
+    def _state(self) -> dict[str, tuple[int, str]]:
+        """Return the state of the module's own containers, as far as it costs little to look at them: the size of each
+        and its text, and of a mapping or set that grows the text of each entry.
+        """
         containers = (list, dict, set, collections.deque)
-        return [
-            (name, len(value), repr(value) if len(value) < 100 else "")
-            for name, value in sorted(vars(self.module).items())
+        return {
+            name: (len(value), _text_of(value))
+            for name, value in vars(self.module).items()
             if isinstance(value, containers) and not name.startswith("__")
-        ]
+        }
+
+
+def _text_of(container: Any) -> Any:
+    if len(container) >= _MAX_STATE:
+        return None if isinstance(container, (dict, set)) else ""
+    if isinstance(container, dict):
+        return {repr(key): repr(value) for key, value in container.items()}
+    return set(map(repr, container)) if isinstance(container, set) else repr(container)
+
+
+def _is_only_more(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Return whether mappings and sets have at most entries beside those they had, as one that remembers results."""
+    if before.keys() != after.keys():
+        return False
+    for name, (size, text) in before.items():
+        new_size, new_text = after[name]
+        if text is None or new_text is None:
+            same = size <= new_size
+        elif isinstance(text, dict) and isinstance(new_text, dict):
+            same = text.items() <= new_text.items()
+        elif isinstance(text, set) and isinstance(new_text, set):
+            same = text <= new_text
+        else:
+            same = text == new_text and size == new_size
+        if not same:
+            return False
+    return True
 
 
 def _frames(error: BaseException) -> Iterator[tuple[Any, int]]:
