@@ -26,6 +26,7 @@ from rolecall_server.craft.characterization.inputs.survey import (
 )
 from rolecall_server.craft.characterization.inputs.variation import vary
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation
+from rolecall_server.craft.characterization.recording import Recording
 from rolecall_server.craft.characterization.selection import assertable, stable
 from rolecall_server.sandbox import Mutant, NotRun
 
@@ -55,6 +56,10 @@ class Subject:
     """Files that use the module, the tests among them."""
     neighbours: Sequence[NearbyModule] = ()
     """Modules around it, from whose objects its arguments may be built; the nearest first."""
+    tests: Sequence[str] = ()
+    """The test files that use the module, relative to the workspace; the nearest first."""
+    documents: Sequence[str] = ()
+    """The texts of documents that may show how it is used."""
     budget_s: float = 20.0
 
 
@@ -74,6 +79,7 @@ class TrialState:
     classes: dict[str, Mapping[str, Any]] = field(default_factory=dict[str, Mapping[str, Any]])
     import_lines: frozenset[int] = frozenset()
     well_typed: set[CandidateCall] = field(default_factory=set[CandidateCall])
+    recording: Recording = field(default_factory=Recording)
     untried: set[Mutant] = field(default_factory=set[Mutant])
     """Mutants that calls might tell, and for which there was no time."""
 
@@ -100,7 +106,9 @@ def _first_calls_of(work: TrialState, target: CallTarget, examples: Sequence[Exa
     )
     work.sources[target.qualified_name] = sources
     limit = min(MAX_CALLS, max(60, _MAX_FIRST_CALLS // len(work.targets)))
-    calls = calls_of(target, sources, examples, Random(target.qualified_name))[:limit]
+    recorded = work.recording.calls.get(target.qualified_name, ())
+    made_up = calls_of(target, sources, examples, Random(target.qualified_name), work.recording.passed)[:limit]
+    calls = list(dict.fromkeys([*recorded, *made_up]))
     if all(parameter.annotation is not None for parameter in target.parameters):
         work.well_typed.update(calls)
     return calls

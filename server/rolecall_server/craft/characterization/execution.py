@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from rolecall_server.craft.characterization.observation import CandidateCall, Ob
 from rolecall_server.sandbox import Interpreter, Mutant, NotRun, Shadow
 from rolecall_server.sandbox.event_lines import GARBLED, read_record
 from rolecall_server.sandbox.python.interpreter import Capabilities, probe
-from rolecall_server.sandbox.python.pytest_command import python_environment
+from rolecall_server.sandbox.python.pytest_command import python_environment, steering_flags
 from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
 from rolecall_server.sandbox.walls.confinement import Command
 
@@ -26,7 +26,10 @@ CALL_TIMEOUT_S = 0.4
 MUTANT_TIMEOUT_S = 1.5
 _CHILD = Path(__file__).with_name("child")
 _IN_PLACE = Path(sandbox.__file__).with_name("child") / "rolecall_in_place.py"
-_PROGRAM = "rolecall_probe.py"
+_PROGRAM, _RECORDER = "rolecall_probe.py", "rolecall_record.py"
+_TIME_TO_END_S = 15.0
+"""What a recorder may take to begin, and to end after its time."""
+_REQUEST = "calls.json"
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
@@ -142,6 +145,18 @@ async def kill(
     return Verdicts(killed, frozenset(survived))
 
 
+async def run_recorder(stage: Stage, request: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what the workspace's tests and examples do with the module: a call or an object each; none where they
+    cannot be run.
+    """
+    capabilities = await probe(stage.shadow, stage.interpreter)
+    flags = [] if isinstance(capabilities, NotRun) else steering_flags(capabilities)
+    places = {"module": stage.module, "path": str(stage.shadow.root / stage.path), "root": str(stage.shadow.root)}
+    timed = replace(stage, timeout_s=request["time_s"] + _TIME_TO_END_S)
+    told = await _ask(timed, {**places, **request, "flags": flags}, RunConditions(), _RECORDER)
+    return [] if isinstance(told, NotRun) else told
+
+
 def _common(stage: Stage, asked: Sequence[Mapping[str, Any]], calls: Sequence[CandidateCall]) -> dict[str, Any]:
     named = {name for text in {call.source for call in calls} for name in _NAME.findall(text)}
     return {
@@ -161,16 +176,18 @@ def _asked(number: int, call: CandidateCall) -> dict[str, Any]:
     return {"id": number, "expression": expression, "operands": call.operands}
 
 
-async def _ask(stage: Stage, request: Mapping[str, Any], circumstances: RunConditions) -> list[dict[str, Any]] | NotRun:
+async def _ask(
+    stage: Stage, request: Mapping[str, Any], circumstances: RunConditions, program: str = _PROGRAM
+) -> list[dict[str, Any]] | NotRun:
     """Ask the child and return its answers, the first about the module itself."""
     capabilities = await probe(stage.shadow, stage.interpreter)
     if isinstance(capabilities, NotRun):
         return capabilities
     try:
         async with run_folder(stage.shadow) as folder:
-            asked = folder.plugin / "calls.json"
+            asked = folder.plugin / _REQUEST
             await asyncio.to_thread(_furnish, folder.plugin, asked, request)
-            command = _command(stage, capabilities, circumstances, folder, asked)
+            command = _command(stage, capabilities, circumstances, folder, program)
             readable = capabilities.places.shown
             end = await run_in_shadow(stage.shadow, folder, command, readable, timeout_s=stage.timeout_s)
             answers = await asyncio.to_thread(_read, folder.report)
@@ -190,15 +207,16 @@ def _furnish(folder: Path, asked: Path, request: Mapping[str, Any]) -> None:
 
 
 def _command(
-    stage: Stage, capabilities: Capabilities, circumstances: RunConditions, folder: RunFolder, asked: Path
+    stage: Stage, capabilities: Capabilities, circumstances: RunConditions, folder: RunFolder, program: str
 ) -> Command:
-    """Return the command that runs the child in the environment that a test of the workspace would have, changed by
+    """Return the command that runs *program* on its request in the environment that a test of the workspace would have, changed by
     *circumstances*.
     """
-    program = (str(capabilities.program), "-B", "-W", "ignore", str(folder.plugin / _PROGRAM))
+    started = (str(capabilities.program), "-B", "-W", "ignore", str(folder.plugin / program))
     around = python_environment(stage.shadow, capabilities, folder)
     changed = {"PYTHONHASHSEED": str(circumstances.hash_seed), "TZ": circumstances.time_zone}
-    return Command((*program, str(asked), str(folder.report)), {**around, **changed})
+    given = (str(folder.plugin / _REQUEST), str(folder.report))
+    return Command((*started, *given), {**around, **changed})
 
 
 def _read(report: Path) -> list[dict[str, Any]]:

@@ -47,8 +47,9 @@ async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotR
         if told["members"]
     }
     base = replace(base, members=members)
+    recorded = work.recording.instances
     instances: dict[str, tuple[str, ...]] = {}
-    around: dict[str, tuple[str, ...]] = {}
+    around: dict[str, tuple[str, ...]] = dict(recorded)
     for _ in range(_ROUNDS):  # a class may be built from objects of another
         around = _joined(around, await _harvested(work, _with(work, base, _joined(instances, around)), examples))
         base_now = _with(work, base, _joined(instances, around))

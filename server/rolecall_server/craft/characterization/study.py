@@ -22,7 +22,8 @@ from rolecall_server.craft.characterization.call_trials import (
 from rolecall_server.craft.characterization.distinguishing import hunt, kill_mutants
 from rolecall_server.craft.characterization.execution import Stage
 from rolecall_server.craft.characterization.inputs.calls import examples_in
-from rolecall_server.craft.characterization.inputs.neighbours import neighbourhood
+from rolecall_server.craft.characterization.inputs.documents import pieces_in, pieces_of
+from rolecall_server.craft.characterization.inputs.neighbours import Neighbourhood, neighbourhood
 from rolecall_server.craft.characterization.inputs.survey import CallTarget, Survey, survey
 from rolecall_server.craft.characterization.objects import build_instances
 from rolecall_server.craft.characterization.observation import (
@@ -32,6 +33,7 @@ from rolecall_server.craft.characterization.observation import (
     CandidateCall,
     Observation,
 )
+from rolecall_server.craft.characterization.recording import Recording, record
 from rolecall_server.craft.characterization.selection import choose
 from rolecall_server.sandbox import Mutant, NotRun, even_choice, mutants_of
 
@@ -98,9 +100,14 @@ async def study(stage: Stage, subject: Subject, report: Report) -> Study | NotRu
         stage, imports={**{name: (module, name) for name, module in around.sources.items()}, **stage.imports}
     )
     wanted = [one for one in known.targets if _is_wanted(one, subject.symbol)]
+    report("running the tests there are, to see what they pass", None)
+    shown = [*map(pieces_in, subject.documents), *(one for tree in [known.tree] for one in pieces_of(tree))]
+    recording = await record(stage, known, subject.tests, [one for one in shown if one])
+    known, around, stage = _with_names(known, around, stage, recording)
     untested = [one for one in wanted if not set(_body_lines(one)) <= subject.covered]
     targets = untested or wanted
     work = TrialState(stage, subject, known, around, targets, {}, time.monotonic() + subject.budget_s, Random(0))
+    work.recording = recording
     examples = [
         *(example for tree in known.examples for example in examples_in(tree, known, DOCUMENTED)),
         *(example for tree in around.documented for example in examples_in(tree, known, DOCUMENTED)),
@@ -122,6 +129,18 @@ async def study(stage: Stage, subject: Subject, report: Report) -> Study | NotRu
     report("repeating every call under other circumstances", None)
     pool = await confirmed(work, await asyncio.to_thread(thinned, work))
     return await _select(work, pool, report)
+
+
+def _with_names(
+    known: Survey, around: Neighbourhood, stage: Stage, recording: Recording
+) -> tuple[Survey, Neighbourhood, Stage]:
+    """Return all three with the names that recorded expressions use."""
+    names = {name: (module, name) for name, module in recording.imports.items()}
+    return (
+        replace(known, borrowed=known.borrowed | names.keys()),
+        replace(around, sources={**around.sources, **recording.imports}),
+        replace(stage, imports={**stage.imports, **names}),
+    )
 
 
 def _is_wanted(target: CallTarget, symbol: str) -> bool:

@@ -16,7 +16,7 @@ from rolecall_server.python_trees import parse_python
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_engineer import check_target
-from rolecall_server.team.test_quality.surroundings import neighbours_of
+from rolecall_server.team.test_quality.surroundings import documents_of, neighbours_of
 from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import file_exists, read_text_file, read_text_or_none
@@ -24,6 +24,8 @@ from rolecall_server.workspace import file_exists, read_text_file, read_text_or_
 _MAX_RELATED_FILES = 16
 _MAX_RELATED_CHARACTERS = 200_000
 _RUNS = 3
+STUDY_S = 20.0
+"""The time for making calls, beside that for running tests."""
 _MAX_NAMED = 8
 
 
@@ -36,6 +38,9 @@ class PlainTests:
     notes: tuple[str, ...]
     before: TestRun | NotRun | None
     after: TestRun | NotRun
+    study: Study
+    dropped: tuple[str, ...] = ()
+    """The tests that were taken out because they did not pass each time."""
 
 
 @dataclass(frozen=True)
@@ -48,8 +53,13 @@ class _Place:
     style: HouseStyle
 
 
-async def write_plain_tests(request: RunRequest, desk: Desk, why: str) -> PlainTests:
+async def write_plain_tests(
+    request: RunRequest, desk: Desk, why: str, *, anew: bool = False, budget_s: float = STUDY_S
+) -> PlainTests:
     """Tests of the file or symbol of *request*; *why* says why no model is asked.
+
+    Written *anew*, they are about all of it, whatever the tests there are reach. *budget_s* is the time for making
+    calls.
 
     Raises:
         FileRefused: there is no such file, it is a test file itself, or no Python that can be read.
@@ -63,7 +73,7 @@ async def write_plain_tests(request: RunRequest, desk: Desk, why: str) -> PlainT
     place = await asyncio.to_thread(_place, request, desk)
     stage = _stage(request, desk, place.module)
     await trials.without_change(existing)
-    found = await _study(stage, request, desk, trials.before)
+    found = await _study(stage, request, desk, None if anew else trials.before, budget_s)
     if not found.cases:
         raise NothingToTest(_nothing(request, found))
     desk.report("running the new tests", None)
@@ -74,6 +84,8 @@ async def write_plain_tests(request: RunRequest, desk: Desk, why: str) -> PlainT
         notes=_notes(request, found, trials.before, after),
         before=trials.before,
         after=after,
+        study=found,
+        dropped=dropped,
     )
 
 
@@ -99,7 +111,9 @@ def _stage(request: RunRequest, desk: Desk, module: str) -> Stage:
     return Stage(bench.shadow, bench.interpreter, module, request.path, IMPORTS, bench.timeout_s)
 
 
-async def _study(stage: Stage, request: RunRequest, desk: Desk, before: TestRun | NotRun | None) -> Study:
+async def _study(
+    stage: Stage, request: RunRequest, desk: Desk, before: TestRun | NotRun | None, budget_s: float
+) -> Study:
     covered = frozenset[int]()
     if isinstance(before, TestRun) and request.path in before.coverage:
         covered = before.coverage[request.path].executed_lines
@@ -107,7 +121,12 @@ async def _study(stage: Stage, request: RunRequest, desk: Desk, before: TestRun 
     related = await asyncio.to_thread(_related, desk, request.path)
     try:
         around = await asyncio.to_thread(neighbours_of, desk, request.path)
-        found = await study(stage, Subject(text, request.symbol, covered, related, around), desk.report)
+        tests = await asyncio.to_thread(tests_of, desk.snapshot, request.path)
+        documents = await asyncio.to_thread(documents_of, desk)
+        subject = Subject(
+            text, request.symbol, covered, related, around, tests[:_MAX_RELATED_FILES], documents, budget_s
+        )
+        found = await study(stage, subject, desk.report)
     except SyntaxError as error:
         raise FileRefused(f"{request.path} is no Python that can be read: {error}.", "Correct it first.") from error
     if isinstance(found, NotRun):

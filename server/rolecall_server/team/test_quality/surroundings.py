@@ -12,6 +12,8 @@ from rolecall_server.workspace import read_text_or_none
 
 _MAX_NEIGHBOURS = 24
 _MAX_CHARACTERS = 400_000
+_PROSE = ("*.md", "*.rst", "*.txt")
+_MAX_DOCUMENTS = 24
 
 
 def neighbours_of(desk: Desk, path: str) -> list[NearbyModule]:
@@ -27,6 +29,17 @@ def neighbours_of(desk: Desk, path: str) -> list[NearbyModule]:
             left -= len(text)
             found += _parsed(name, text)
     return found
+
+
+def documents_of(desk: Desk) -> list[str]:
+    """Return the texts that the repository explains itself with: its README, and at most 24 documents of its `docs`."""
+    root = desk.workspace.root
+    found = [path for pattern in ("README*", *_PROSE) for path in sorted(root.glob(pattern))]
+    found += [
+        path for folder in ("docs", "doc") for pattern in _PROSE for path in sorted((root / folder).rglob(pattern))
+    ]
+    texts = [read_text_or_none(desk.workspace, path.relative_to(root).as_posix()) for path in dict.fromkeys(found)]
+    return [text for text in texts if text and len(text) <= _MAX_CHARACTERS][:_MAX_DOCUMENTS]
 
 
 def _in_order(graph: dict[str, set[str]], module: str) -> Iterable[str]:

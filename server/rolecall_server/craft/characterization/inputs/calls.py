@@ -98,11 +98,22 @@ def _arguments(
 
 
 def calls_of(
-    target: CallTarget, sources: ValueSources, examples: Iterable[Example], random: Random
+    target: CallTarget,
+    sources: ValueSources,
+    examples: Iterable[Example],
+    random: Random,
+    seen: Mapping[tuple[str, str], Sequence[str]] | None = None,
 ) -> list[CandidateCall]:
-    """Return the calls to try on *target* first: those of *examples* that fit, then combinations by type."""
+    """Return the calls to try on *target* first: those of *examples* that fit, then combinations by type.
+
+    *seen* are expressions that were passed before, by target and parameter, and by class for the object of a method.
+    """
+    seen = seen or {}
     real = list(dict.fromkeys(_from_examples(target, sources.survey, examples)))[:_MAX_FROM_REPOSITORY]
-    receivers = instances_of(target.owner, sources) if target.kind in ("method", "property") else [""]
+    is_of_object = target.kind in ("method", "property")
+    receivers = (
+        interleaved(seen.get((target.owner, ""), ()), instances_of(target.owner, sources)) if is_of_object else [""]
+    )
     if target.operation == "hash({0}) == hash({1})":
         return [
             CandidateCall(target.qualified_name, target.operation, (one, one), ("one", "other"))
@@ -110,6 +121,9 @@ def calls_of(
         ]
     likely = _Likely(target, sources)
     passed = _arguments_passed(target, sources.survey, examples)
+    for parameter in target.parameters:
+        both = [*seen.get((target.qualified_name, parameter.name), ()), *passed.get(parameter.name, ())]
+        passed[parameter.name] = list(dict.fromkeys(both))[:_MAX_PASSED]
     made_up = dict.fromkeys(_combinations(target, sources, receivers, passed, random=random))
     return [*real, *(likely.marked(call) for call in made_up if call not in set(real))][:MAX_CALLS]
 

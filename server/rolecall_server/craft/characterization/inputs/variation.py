@@ -9,6 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import TypeGuard
 
+from rolecall_server.craft.characterization.inputs.preparation import is_preparation
 from rolecall_server.craft.characterization.observation import LIKELY, CandidateCall
 from rolecall_server.python_trees import parse_expression
 
@@ -40,6 +41,8 @@ def vary_expression(source: str, strings: Sequence[str], random: Random) -> str:
     tree = parse_expression(source)
     fixed = {id(node.operand) for node in ast.walk(tree) if _is_negative(node)}
     fixed |= {id(part) for node in ast.walk(tree) if _is_strict(node) for part in node.args}
+    fixed |= {id(part) for node in ast.walk(tree) if is_preparation(node) for part in (node.value, node.slice)}
+    fixed |= {id(node.args[1]) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_setting(node)}
     places = [node for node in ast.walk(tree) if _is_variable(node) and id(node) not in fixed]
     if not places:
         return source
@@ -55,6 +58,11 @@ class _Exchange(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         return self.new if node is self.old else super().visit(node)
+
+
+def _is_setting(node: ast.Call) -> bool:
+    """Return whether a call sets an attribute, whose name stays."""
+    return isinstance(node.func, ast.Name) and node.func.id == "setattr" and len(node.args) == 3
 
 
 def _is_negative(node: ast.AST) -> TypeGuard[ast.UnaryOp]:

@@ -10,6 +10,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rolecall_server.craft.characterization.inputs.calls import snake_case
+from rolecall_server.craft.characterization.inputs.preparation import holds_preparation
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation
 from rolecall_server.python_trees import parse_expression
 
@@ -85,7 +86,8 @@ def _form(call: CandidateCall, seen: Observation) -> Hashable:
     outcome = (views, effects, bool(seen.printed))
     if seen.kind == "raises":
         outcome = (seen.type_name, seen.exception_module, seen.lazily)
-    return (call.target, call.template, seen.kind, outcome)
+    prepared = tuple(operand if holds_preparation(operand) else "" for operand in call.operands)
+    return (call.target, call.template, seen.kind, outcome, prepared)
 
 
 def _group(

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
+from rolecall_server.craft.characterization.inputs.preparation import unrolled
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES
 from rolecall_server.craft.characterization.observation import filled, is_atom
 from rolecall_server.craft.characterization.text.grouping import Column, Group, is_scalar
@@ -193,8 +194,7 @@ def _is_plain_type(node: ast.Name | ast.Attribute) -> bool:
 
 def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -> list[str]:
     pad = " " * indent
-    stands = list(stands)
-    lines: list[str] = []
+    lines, stands = _prepared(group, stands, style, indent)
     for number, _, _ in group.effects:  # what is looked at afterwards needs a name
         name = group.operands[number].name
         if stands[number] != name:
@@ -219,6 +219,31 @@ def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -
     if group.printed is not None:
         lines += _assertion("capsys.readouterr().out", group.printed, single, style, indent)
     return lines
+
+
+def _prepared(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -> tuple[list[str], list[str]]:
+    """Return the statements that make the objects which take several steps, and what stands for each operand then."""
+    lines: list[str] = []
+    left: list[str] = []
+    taken = {column.name for column in [*group.operands, *(column for _, column in group.views)]}
+    taken -= {column.name for column, stand in zip(group.operands, stands, strict=True) if stand != column.name}
+    for stand in stands:
+        statements, rest, bound = unrolled(stand, taken)
+        taken |= bound
+        left.append(rest)
+        lines += [line for one in statements for line in _laid_out(one, style, indent)]
+    return lines, left
+
+
+def _laid_out(statement: str, style: HouseStyle, indent: int) -> list[str]:
+    """Return an assignment, or an expression that stands alone, in lines of the right length."""
+    node = parse_python(statement).body[0]
+    before = ""
+    if isinstance(node, ast.Assign):
+        before, node = f"{ast.unparse(node.targets[0])} = ", ast.Expr(node.value)
+    assert isinstance(node, ast.Expr)
+    text = lay_out(ast.unparse(node.value), indent=indent, width=style.line_length, before=len(before))
+    return f"{' ' * indent}{before}{text}".splitlines()
 
 
 def _raises(group: Group, call: str, style: HouseStyle, indent: int) -> list[str]:
