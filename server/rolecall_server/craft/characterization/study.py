@@ -41,8 +41,10 @@ _ROUNDS = 2
 _MAX_MUTANTS = 700
 _CALLS_A_MUTANT = (120, 1500)
 """The numbers of calls that are tried on a mutant: few on each first, then all on those that are left."""
-_SHARE_FOR_THE_REST = 0.4
+_SHARE_FOR_THE_REST = 0.6
 """The part of the time that is left to what comes after varying calls."""
+_SHARE_FOR_MUTANTS = 0.35
+"""The part of the time that mutants may take however late it is."""
 _LEAST_FOR_MUTANTS_S = 6.0
 _VAIN_HUNTS = 2
 """After how many searches for cases without a find the next is left out."""
@@ -163,13 +165,13 @@ async def _select(work: TrialState, pool: dict[CandidateCall, Observation], repo
     known = frozenset(arc for seen in pool.values() for arc in seen.arcs if _is_covered(arc, work.subject.covered))
     chosen = await asyncio.to_thread(choose, pool, known)
     mutants = even_choice(await asyncio.to_thread(mutants_of, work.subject.text, _target_lines(work)), _MAX_MUTANTS)
-    report(f"trying {len(chosen)} cases on {len(mutants)} mutants", None)
-    cases_now = {call: pool[call] for call in chosen}
-    killed = await kill_mutants(work, mutants, cases_now, len(chosen), least_s=_LEAST_FOR_MUTANTS_S)
-    for limit in _CALLS_A_MUTANT:
-        left = [mutant for mutant in mutants if mutant not in killed]
-        report(f"looking for cases that tell {len(left)} more mutants", None)
-        killed |= await kill_mutants(work, left, pool, limit)
+    report(f"trying {len(chosen)} cases and others on {len(mutants)} mutants", None)
+    least_s = max(_LEAST_FOR_MUTANTS_S, _SHARE_FOR_MUTANTS * work.subject.budget_s)
+    in_order = {call: pool[call] for call in [*chosen, *pool]}
+    killed = await kill_mutants(work, mutants, in_order, _CALLS_A_MUTANT[0] + len(chosen), least_s=least_s)
+    left = [mutant for mutant in mutants if mutant not in killed]
+    report(f"looking for cases that tell {len(left)} more mutants", None)
+    killed |= await kill_mutants(work, left, pool, _CALLS_A_MUTANT[1])
     n_vain = 0
     while n_vain < _VAIN_HUNTS and work.left_s > _HUNT_S:
         left = [mutant for mutant in mutants if mutant not in killed]
