@@ -209,12 +209,13 @@ def _furnish(folder: Path, asked: Path, request: Mapping[str, Any]) -> None:
 def _command(
     stage: Stage, capabilities: Capabilities, circumstances: RunConditions, folder: RunFolder, program: str
 ) -> Command:
-    """Return the command that runs *program* on its request in the environment that a test of the workspace would have, changed by
-    *circumstances*.
+    """Return the command that runs *program* on its request in the environment that a test of the workspace would
+    have, changed by *circumstances*.
     """
     started = (str(capabilities.program), "-B", "-W", "ignore", str(folder.plugin / program))
     around = python_environment(stage.shadow, capabilities, folder)
     changed = {"PYTHONHASHSEED": str(circumstances.hash_seed), "TZ": circumstances.time_zone}
+    given = (str(folder.plugin / _REQUEST), str(folder.report))
     given = (str(folder.plugin / _REQUEST), str(folder.report))
     return Command((*started, *given), {**around, **changed})
 

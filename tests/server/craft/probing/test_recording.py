@@ -143,13 +143,17 @@ async def test_results_of_factories_objects_by_fields_and_constants_are_recorded
     assert found.imports == {"Square": "shapes"}  # what the module imports itself needs no import
 
 
+async def studied(stage: Stage, text: str, tests: Sequence[str] = ()) -> Study:
+    subject = Subject(textwrap.dedent(text), tests=tests, budget_s=PATIENCE_S / 4)
+    found = await study(stage, subject, lambda message, fraction: None)
+    assert isinstance(found, Study), found
+    return found
+
+
 async def test_tests_made_of_what_was_recorded_pass_and_read_like_those_of_a_person(
     stage_of: StageOf, tmp_path: Path
 ) -> None:
-    stage = await stage_of(MODULE, test_thing=TESTS)
-    subject = Subject(textwrap.dedent(MODULE), tests=["test_thing.py"], budget_s=PATIENCE_S)
-    found = await study(stage, subject, lambda message, fraction: None)
-    assert isinstance(found, Study), found
+    found = await studied(await stage_of(MODULE, test_thing=TESTS), MODULE, ["test_thing.py"])
     assert {"Table.text", "widths"} <= {call.target for call in found.cases}
     for framework in ("pytest", "unittest"):
         text = write_test_file(found, "thing", HouseStyle(framework))
@@ -160,6 +164,36 @@ async def test_tests_made_of_what_was_recorded_pass_and_read_like_those_of_a_per
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_pytest.py", "test_unittest.py"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout
+
+
+async def test_what_changes_an_object_is_told_by_the_method_that_reads_it(stage_of: StageOf) -> None:
+    text = """
+        class Page:
+            def __init__(self):
+                self._parts = []
+
+            def add(self, part):
+                self._parts.append(part)
+
+            def render(self):
+                return "".join(self._parts)
+    """
+    found = await studied(await stage_of(text), text)
+    added = {call.operands[1]: seen for call, seen in found.cases.items() if call.target == "Page.add"}
+    assert {seen.effects for seen in added.values()} == {((0, (("{}.render()", part),)),) for part in added}
+
+
+async def test_a_module_that_remembers_results_is_tested(stage_of: StageOf) -> None:
+    text = """
+        known = {}
+
+        def double(text):
+            if text not in known:
+                known[text] = text * 2
+            return known[text]
+    """
+    found = await studied(await stage_of(text), text)
+    assert {call.target for call in found.cases} == {"double"}
 
 
 def test_steps_become_statements_each_object_with_a_name_of_its_own() -> None:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MAX_ITEMS = 40
-_MAX_CHANGES = 4
+_MAX_CHANGES = 8
 _MAX_STATE = 100
 
 
@@ -171,6 +171,9 @@ class Probe:
         if not changed and (state is None or describe.state(value) == state):
             return []
         views, needed = (changed[:_MAX_CHANGES], {}) if changed else self._views(value)
+        known = {template for template, _ in views}
+        read = [one for one in describe.readings(value, self.names, self.root) if one[0] not in known]
+        views = [one for one in views if not (read and describe.is_of_kind(one))] + read
         imports.update({**needed, **describe.imports_of(views)})
         return views
 

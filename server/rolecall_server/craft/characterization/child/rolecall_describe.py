@@ -19,8 +19,8 @@ import uuid
 from typing import Any
 
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
-_MAX_LITERAL = 360
-_MAX_ATTRIBUTES = 6
+_MAX_LITERAL = 800
+_MAX_ATTRIBUTES = 14
 _MAX_DEEP = 40
 _MAX_DEPTH = 3
 _MAX_ITEMS = 3
@@ -30,6 +30,13 @@ _FROM_LIBRARY = {
     uuid.UUID: "uuid",
 }
 _FROM_DATETIME = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone)
+_READERS = (
+    *("get", "getvalue", "to", "as", "render", "format", "dumps", "text", "value", "values", "result", "results"),
+    *("finish", "build", "items", "keys", "dict", "json", "list", "tolist"),
+)
+"""First words of methods that read an object, the likeliest first."""
+_LATER = 0x2A0
+"""The flags of generators and coroutines."""
 _BASES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 
 
@@ -219,6 +226,11 @@ def _kind(value: Any, names: dict[str, Any]) -> list[list[str]]:
     return [["type({}).__name__", repr(kind.__name__)]]
 
 
+def is_of_kind(view: list[str]) -> bool:
+    """Return whether a view tells nothing but the type of a value."""
+    return view[0].startswith(("isinstance(", "type("))
+
+
 def inner_values(value: Any, root: str) -> list[tuple[str, Any]]:
     """Return expressions for what can be read off an object of the workspace below *root* and off the objects it holds,
     and what each gives: plain values, the lengths of containers, the text of elements.
@@ -293,6 +305,43 @@ def _look_at_object(value: Any, look: Any) -> None:
         _try(look, "len({})", len, value)
         if hasattr(kind, "__iter__"):
             _try(look, "list({})", list, value)
+
+
+def reader_of(kind: type) -> str:
+    """Return the method of *kind* by which its objects are likeliest read: it takes nothing, and is named so; empty for
+    none.
+    """
+    found = []
+    for name in dir(kind):
+        first = name.partition("_")[0]
+        method = getattr(kind, name, None)
+        if first in _READERS and getattr(method, "__code__", None) is not None:
+            code = method.__code__
+            if code.co_argcount - len(method.__defaults__ or ()) == 1 and not code.co_flags & _LATER:
+                given = code.co_kwonlyargcount - len(method.__kwdefaults__ or ())
+                found += [name] if not given else []
+    return min(found, key=lambda name: (_READERS.index(name.partition("_")[0]), name), default="")
+
+
+def readings(value: Any, names: dict[str, Any], root: str) -> list[list[str]]:
+    """Return what an object of the workspace below *root* says of itself, by a method that reads it: asked last, since
+    that may change it.
+    """
+    if not is_own(value, root):
+        return []
+    reader = reader_of(type(value))
+    asked = [("str({})", str)] if type(value).__str__ is not object.__str__ else []
+    asked += [(f"{{}}.{reader}()", lambda one: getattr(one, reader)())] if reader else []
+    found = []
+    for template, ask in asked:
+        try:
+            written = literal(ask(value), names)
+        except Exception:  # noqa: BLE001 - whatever comes of it, nothing is read after it
+            break
+        if written is None or root in written[0] or _ADDRESS.search(written[0]) or written[1]:
+            break
+        found.append([template, written[0]])
+    return found
 
 
 def _try(look: Any, template: str, read: Any, value: Any) -> None:
