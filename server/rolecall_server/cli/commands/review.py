@@ -3,39 +3,19 @@
 from __future__ import annotations
 
 import argparse
-import sys
-from collections.abc import Sequence
 from typing import Any
 
-from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
-from rolecall_server.cli.deciding.deciding import (
-    Deciding,
-    ReviewAnswer,
-    carry_out_decisions,
-    leaving,
-    refuse_what_breaks,
-    settle_what_is_missing,
-    with_rejected,
-)
-from rolecall_server.cli.deciding.offering import review_in_terminal, say_held_back, say_what_was_done
-from rolecall_server.cli.repository import open_repository, proposal_here, proposals_here, refreshed
+from rolecall_server.cli.boundary import exit_code_of
+from rolecall_server.cli.deciding.one_proposal import decide_by_options, show
+from rolecall_server.cli.repository import open_repository, proposals_here
 from rolecall_server.cli.screen import (
     Screen,
-    print_diff,
     print_json,
-    print_summary,
-    print_title,
-    proposal_json,
     say,
     say_prose,
 )
-from rolecall_server.errors import FileRefused
-from rolecall_server.review.acceptance import with_needs
-from rolecall_server.review.checks.untested import untested_paths
-from rolecall_server.review.guards.guarded_paths import guarded_paths, kept_from_yes
 from rolecall_server.review.proposals.evidence import summarise_tests
-from rolecall_server.review.proposals.proposal_store import Reviewed, check_undecided
-from rolecall_server.review.proposals.rendering import render_checks
+from rolecall_server.review.proposals.proposal_store import Reviewed
 from rolecall_server.store import Store
 from rolecall_server.workspace import Workspace
 
@@ -49,10 +29,10 @@ def _review(arguments: argparse.Namespace) -> int:
     store, workspace = open_repository(arguments)
     if arguments.proposal is None:
         _list(store, workspace, as_json=arguments.json)
-    elif arguments.accept or arguments.reject:
-        return _decide(store, workspace, arguments)
-    else:
-        _show(store, workspace, arguments)
+        return 0
+    if arguments.accept or arguments.reject:
+        return decide_by_options(store, workspace, arguments)
+    show(store, workspace, arguments)
     return 0
 
 
@@ -84,92 +64,3 @@ def _row(reviewed: Reviewed) -> dict[str, Any]:
         "files": [change.path for change in proposal.files],
         "states": dict(reviewed.states),
     }
-
-
-def _show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> None:
-    reviewed = proposal_here(store, workspace, arguments.proposal)
-    if arguments.json:
-        print_json(proposal_json(workspace, reviewed))
-        return
-    screen = Screen()
-    if reviewed.offered and sys.stdin.isatty():
-        review_in_terminal(screen, store, workspace, reviewed)
-        return
-    print_title(screen, reviewed)
-    print_diff(screen, reviewed)
-    print_summary(screen, reviewed)
-
-
-def _decide(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> int:
-    """Decide as the options say, all or nothing; return the exit code.
-
-    Who names a hunk has been shown what was checked of it; who says ``all`` maybe not.
-
-    Raises:
-        NotFound: a hunk does not exist, or was decided before.
-        FileRefused: a guarded file would change, and nobody said that it may.
-        SelectionBreaks: what is left out would be missing, and nobody said that it may be.
-    """
-    reviewed = proposal_here(store, workspace, arguments.proposal)
-    accepted, rejected = _hunk_ids(reviewed, arguments.accept), _hunk_ids(reviewed, arguments.reject)
-    check_undecided(reviewed, (*accepted, *rejected))
-    if both := sorted({*accepted} & {*rejected}):
-        raise FileRefused(f"{', '.join(both)} cannot be accepted and rejected.", "Name each hunk once.")
-    if not arguments.guarded:
-        unseen = _is_all(arguments.accept)
-        _refuse_guarded(workspace, with_rejected(reviewed, rejected), accepted, unseen=unseen)
-    untested = untested_paths(reviewed.proposal, accepted) if _is_all(arguments.accept) else ()
-    untested = () if arguments.untested else untested
-    answers = [ReviewAnswer(0, () if untested else accepted)]
-    answers.append(ReviewAnswer(0, rejected=rejected, reason=str(arguments.reason)))
-    deciding = Deciding(Screen(), store, workspace, reviewed, answers)
-    if not arguments.anyway and not _settle(deciding, may_ask=not arguments.json and sys.stdin.isatty()):
-        say(deciding.screen, "Nothing was written or stored.")
-        return 0
-    written = carry_out_decisions(store, workspace, reviewed, deciding.accepted, deciding.rejected)
-    if arguments.json:
-        print_json({**proposal_json(workspace, refreshed(store, workspace, reviewed.proposal.id)), "written": written})
-    else:
-        if untested:
-            for line in render_checks(reviewed.proposal.evidence)[0]:
-                say_prose(deciding.screen, line, "yellow")
-            say_prose(deciding.screen, say_held_back(untested), "bold yellow")
-        say_what_was_done(deciding.screen, store, workspace, reviewed.proposal.id, written)
-    return NOT_WRITTEN if untested else 0
-
-
-def _is_all(listed: str) -> bool:
-    return listed.strip() == "all"
-
-
-def _settle(deciding: Deciding, *, may_ask: bool) -> bool:
-    """Return whether to go on, once what the accepted hunks would lack is settled.
-
-    Raises:
-        SelectionBreaks: something would be missing, and there is nobody to ask.
-    """
-    if may_ask:
-        return settle_what_is_missing(deciding)
-    refuse_what_breaks(deciding.store, deciding.workspace, deciding.as_answered, deciding.accepted)
-    return True
-
-
-def _hunk_ids(reviewed: Reviewed, listed: str) -> tuple[str, ...]:
-    """Return the ids in ``h1,h2``; ``all`` are those on offer."""
-    if _is_all(listed):
-        return with_needs(reviewed.proposal, reviewed.states, reviewed.taken_together)
-    return tuple(dict.fromkeys(part.strip() for part in listed.split(",") if part.strip()))
-
-
-def _refuse_guarded(workspace: Workspace, reviewed: Reviewed, accepted: Sequence[str], *, unseen: bool) -> None:
-    """Pass where *accepted* changes nothing that takes a second answer; *unseen*: nor anything but the plainest.
-
-    Raises:
-        FileRefused: it does.
-    """
-    kept_in = kept_from_yes if unseen else guarded_paths
-    kept = kept_in(workspace, reviewed.proposal, with_needs(reviewed.proposal, reviewed.states, accepted))
-    left = [hunk_id for hunk_id in accepted if hunk_id not in leaving(reviewed, accepted, kept)]
-    if left:
-        named = "; ".join(f"{path} is guarded: {why}" for path, why in kept.items())
-        raise FileRefused(f"{', '.join(left)}: {named}.", "Add --guarded to change it all the same.")
