@@ -10,7 +10,6 @@ from types import TracebackType
 from typing import Any, Self
 
 from rich.console import Console, JustifyMethod, OverflowMethod
-from rich.markdown import Markdown
 from rich.status import Status
 from rich.style import Style
 from rich.text import Text
@@ -117,6 +116,8 @@ def say_prose(screen: Screen, text: str, style: str = "") -> None:
 
 def show_markdown(screen: Screen, text: str) -> None:
     """Print a document laid out; where a link in it leads to is printed, and is no link."""
+    from rich.markdown import Markdown  # brings a parser and a highlighter along, which few commands need
+
     screen.print(Markdown(shown(text).plain, hyperlinks=False))
 
 

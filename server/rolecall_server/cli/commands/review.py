@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 from rolecall_server.cli.boundary import exit_code_of
-from rolecall_server.cli.deciding.one_proposal import decide_by_options, show
 from rolecall_server.cli.repository import open_repository, proposals_here
 from rolecall_server.cli.screen import (
     Screen,
@@ -30,6 +29,8 @@ def _review(arguments: argparse.Namespace) -> int:
     if arguments.proposal is None:
         _list(store, workspace, as_json=arguments.json)
         return 0
+    from rolecall_server.cli.deciding.one_proposal import decide_by_options, show  # half of all modules
+
     if arguments.accept or arguments.reject:
         return decide_by_options(store, workspace, arguments)
     show(store, workspace, arguments)
