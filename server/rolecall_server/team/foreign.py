@@ -13,6 +13,7 @@ from rolecall_server.craft.trial import evidence
 from rolecall_server.errors import FileRefused, PatchRefused
 from rolecall_server.review.checks.hunk_needs import link_hunks
 from rolecall_server.review.checks.touched import with_touched
+from rolecall_server.review.guards.edit_paths import why_not_changed
 from rolecall_server.review.proposals.changes import changes_of
 from rolecall_server.review.proposals.evidence import Evidence
 from rolecall_server.review.proposals.proposal import FileChange, Proposal
@@ -21,7 +22,7 @@ from rolecall_server.team.request import Desk, Report, Repository
 from rolecall_server.team.roles.declarations import known_roles
 from rolecall_server.team.run import open_bench
 from rolecall_server.team.test_quality.trials import Trials, red_and_green
-from rolecall_server.workspace import MAX_FILE_BYTES, Workspace, read_text_or_none, why_not_changed
+from rolecall_server.workspace import MAX_FILE_BYTES, Workspace, read_text_or_none
 
 GUEST = "guest"
 """The role of the runs that hold such edits."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempt import AttemptWork
+from rolecall_server.review.guards.edit_paths import why_not_changed
 from rolecall_server.review.proposals.anchor import path_now
 from rolecall_server.review.proposals.proposal import HunkState, Proposal
 from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal, put_aside
@@ -15,7 +16,7 @@ from rolecall_server.store import Store
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import TITLES, Desk, Revision, RoleName, RunRequest
 from rolecall_server.team.test_quality.trials import Trials
-from rolecall_server.workspace import file_exists, read_for_model, why_not_changed
+from rolecall_server.workspace import file_exists, read_for_model
 
 _ROLES = Path(__file__).parent / "roles"
 _ON_FAILURE = "They fail since your change. Correct it, in the same file."

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rolecall_server.review.guards.edit_paths import name_key, why_not_changed
 from rolecall_server.review.guards.guarded_paths import why_protected
-from rolecall_server.workspace import Workspace, name_key, why_not_changed
+from rolecall_server.workspace import Workspace
 
 GUARDED = (
     ".git/config",

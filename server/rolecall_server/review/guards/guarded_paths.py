@@ -17,9 +17,10 @@ from rolecall_analysis.folder import files_below
 from rolecall_analysis.ignored import ENVIRONMENT_MARKERS, Ignored, is_ignored, is_there
 from rolecall_analysis.languages import language_of
 from rolecall_server.errors import FileRefused
+from rolecall_server.review.guards.edit_paths import name_key
 from rolecall_server.review.guards.hidden_characters import hidden_characters
 from rolecall_server.review.proposals.proposal import FileChange, HunkKind, Proposal
-from rolecall_server.workspace import Workspace, absolute_path, name_key
+from rolecall_server.workspace import Workspace, absolute_path
 
 _EDITOR = "an editor obeys it as soon as the folder is open"
 _GIT = "git reads it, and runs what it names"

@@ -11,12 +11,13 @@ from functools import partial
 from rolecall_analysis import is_test
 from rolecall_server.craft.attempt import Attempt, AttemptWork, Ladder, Rung, Try
 from rolecall_server.craft.repair.kept_tests import why_kept, why_weakened
+from rolecall_server.review.guards.edit_paths import why_not_changed
 from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.team.repair.reproducing import Reproduction, reproduce, still_failing
 from rolecall_server.team.repair.rungs import first_rung, next_rung
 from rolecall_server.team.request import Desk, FailureToMend, RunRequest
 from rolecall_server.team.test_quality.trials import Trials
-from rolecall_server.workspace import read_for_model, why_not_changed
+from rolecall_server.workspace import read_for_model
 
 _ON_FAILURE = "They fail since your change. Correct it, and leave the tests as they are."
 

@@ -11,11 +11,12 @@ from rolecall_server.craft.attempt import AttemptWork
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS
 from rolecall_server.craft.wanted_files import wanted_files
 from rolecall_server.errors import BriefMissing, FileRefused
+from rolecall_server.review.guards.edit_paths import why_not_changed
 from rolecall_server.team.opening import open_conversation, tell_how_to_begin
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.test_quality.trials import Trials
-from rolecall_server.workspace import Workspace, file_exists, read_for_model, why_not_changed
+from rolecall_server.workspace import Workspace, file_exists, read_for_model
 
 _PROFILE = Path(__file__).with_suffix(".md")
 _ON_FAILURE = (

@@ -12,6 +12,7 @@ from rolecall_server.craft.test_quality.test_text import changed_tests
 from rolecall_server.craft.verdicts import read_suspicions, unexplained
 from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.model.recordings.recording import ABOUT_THE_MACHINE
+from rolecall_server.review.guards.edit_paths import why_not_changed
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_aims import Aims, find_aims
@@ -20,7 +21,7 @@ from rolecall_server.team.test_quality.reported import tell_known
 from rolecall_server.team.test_quality.test_filter import is_own_module, unsound_in
 from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path, is_for_tests
 from rolecall_server.team.test_quality.trials import Trials
-from rolecall_server.workspace import file_exists, read_for_model, read_text_file, why_not_changed
+from rolecall_server.workspace import file_exists, read_for_model, read_text_file
 
 _PROFILE = Path(__file__).with_suffix(".md")
 _ON_FAILURE = "Correct the tests. What the code does wrong is a line that begins with `Finding:`, in the form you know."

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from rolecall_server.craft.edits.replies import parse_edit_blocks, text_beside_edits
 from rolecall_server.craft.feedback import fenced
+from rolecall_server.review.guards.edit_paths import why_not_changed
 from rolecall_server.team.documents import Design, Kind, TaskList
 from rolecall_server.team.messages.board import Pool, content_of
 from rolecall_server.team.messages.edits import Edits
@@ -18,7 +19,7 @@ from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
 from rolecall_server.team.test_quality.test_placement import Whose, is_for_tests, whose
-from rolecall_server.workspace import Workspace, read_for_model, why_not_changed
+from rolecall_server.workspace import Workspace, read_for_model
 
 _WIDEN = re.compile(r"^[ \t>*_`-]*+WIDEN[\s*_`]*+:[\s*_]*+(\S.*)$", re.MULTILINE)
 _BEFORE_REASON = re.compile(r"[`*_]{0,20}\s{0,20}:\s|[`*_]{0,20}\s{1,20}[-\N{EN DASH}\N{EM DASH}(]\s*")

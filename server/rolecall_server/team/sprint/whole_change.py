@@ -15,6 +15,7 @@ from rolecall_server.craft.trial import breaks_the_run, evidence, new_failures
 from rolecall_server.craft.verdicts import to_mend
 from rolecall_server.model import ChatMessage, Reply
 from rolecall_server.model.prompts import prompts_beside
+from rolecall_server.review.guards.edit_paths import why_not_changed
 from rolecall_server.review.proposals.evidence import Evidence
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.store.messages import MessageRow
@@ -31,7 +32,7 @@ from rolecall_server.team.request import Desk
 from rolecall_server.team.sprint.building import prose_alone
 from rolecall_server.team.sprint.edit_scope import answer_wishes, files_of, read_wishes
 from rolecall_server.team.test_quality.trials import Trials
-from rolecall_server.workspace import read_for_model, why_not_changed
+from rolecall_server.workspace import read_for_model
 
 _ROLES = Path(__file__).parents[1] / "roles"
 _PROMPTS = prompts_beside(__file__)
