@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
 from tree_sitter import Node
 
+from rolecall_analysis.languages.above import LinesAbove
 from rolecall_analysis.languages.comments import is_notice, prose
 from rolecall_analysis.languages.grammar import Grammar, Link
+from rolecall_analysis.languages.signatures import attribute_name, signature
 from rolecall_analysis.text import CodePoints
 from rolecall_analysis.values import Call, Definition, DefinitionKind, Import, Position, Span
 
 MAX_NAME_PARTS = 32
 """A longer chain of names is told by its end."""
-MAX_SIGNATURE_CHARACTERS = 300
-MAX_VALUE_CHARACTERS = 80
-"""A variable's value longer than this is left out of its signature."""
 
 
 class Inside(Enum):
@@ -59,15 +57,6 @@ TYPE_KINDS = frozenset({"class", "interface", "type"})
 
 
 @dataclass(slots=True)
-class _Above:
-    """Comments and attributes, without a blank line between them and what follows."""
-
-    end_row: int = -2
-    comments: list[Node] = field(default_factory=list[Node])
-    attributes: list[Node] = field(default_factory=list[Node])
-
-
-@dataclass(slots=True)
 class Walk:
     """A walk over a syntax tree, with what has been found so far."""
 
@@ -88,9 +77,7 @@ class Walk:
     """Bases that are told outside of a type, by its qualified name."""
     wrapper: tuple[Node, int] | None = None
     """A node that belongs to the definition in it, as ``export`` does, and the byte at which that begins."""
-    above: _Above = field(default_factory=_Above)
-    first_comments: list[_Above] = field(default_factory=list[_Above])
-    """Those before any definition and import."""
+    above: LinesAbove = field(default_factory=LinesAbove)
 
     def text(self, node: Node) -> str:
         """Return the text of *node*."""
@@ -353,7 +340,7 @@ class Walk:
             return scope.code()
         qualified_name = scope.qualified(named)
         start = self._start_of(whole)
-        above = self._taken_above(start)
+        above = self.above.take(start)
         attributes = above.attributes
         if self.grammar.attributes:
             inside = [*self._attributes_in(start, name), *(self._attributes_in(whole, name) if start != whole else ())]
@@ -364,9 +351,9 @@ class Walk:
                 name=named,
                 qualified_name=qualified_name,
                 kind=kind,
-                signature=self._signature(kind, start, whole, body, attributes),
+                signature=signature(self.slice, kind, start, whole, body=body, attributes=attributes),
                 docstring=prose(map(self.text, above.comments)) if above.comments else "",
-                decorators=tuple(self._attribute_text(attribute) for attribute in attributes),
+                decorators=tuple(attribute_name(self.text(attribute)) for attribute in attributes),
                 bases=tuple(bases),
                 span=self.span(above.attributes[0] if above.attributes else start, end=start),
                 name_span=self.span(name),
@@ -394,64 +381,16 @@ class Walk:
                 found.append(child)
         return found
 
-    def _attribute_text(self, node: Node) -> str:
-        text = " ".join(self.text(node).split())
-        return text.removeprefix("@").removeprefix("#").removeprefix("[").removesuffix("]").strip()
-
-    def _signature(
-        self, kind: DefinitionKind, start: Node, whole: Node, body: Node | None, attributes: list[Node]
-    ) -> str:
-        first = max(
-            (one.end_byte for one in attributes if one.start_byte >= start.start_byte), default=start.start_byte
-        )
-        if first > (body.start_byte if body else whole.end_byte):
-            first = start.start_byte
-        is_short_type = kind == "type" and body is not None and body.end_byte - body.start_byte <= MAX_VALUE_CHARACTERS
-        last = body.start_byte if body is not None and not is_short_type else start.end_byte
-        if kind == "variable" and body is None:
-            value = whole.child_by_field_name("value") or whole.child_by_field_name("right")
-            if value is not None and value.end_byte - value.start_byte > MAX_VALUE_CHARACTERS:
-                return _one_line(self.slice(first, value.start_byte)) + " ..."
-        return _one_line(self.slice(first, min(last, first + 8 * MAX_SIGNATURE_CHARACTERS)))
-
-    # What stands above a definition
-
     def note_above(self, node: Node, *, is_attribute: bool) -> None:
         """Note a comment or an attribute that may belong to the definition below it."""
-        start_row, start_column = node.start_point
-        end_row, end_column = node.end_point
-        if end_column == 0 and end_row > start_row:
-            end_row -= 1
-        if start_row > self.above.end_row + 1:
-            begin = node.start_byte
-            if not is_attribute and self.source[begin - start_column : begin].strip():
-                return  # it stands behind code, and is about that
-            self.above = _Above()
-            if not self.definitions and not self.imports:
-                self.first_comments.append(self.above)
-        self.above.end_row = end_row
-        (self.above.attributes if is_attribute else self.above.comments).append(node)
-
-    def _taken_above(self, start: Node) -> _Above:
-        row = start.start_point[0]
-        if not row - 1 <= self.above.end_row <= row:
-            return _Above()
-        above, self.above = self.above, _Above()
-        self.first_comments = [one for one in self.first_comments if one is not above]
-        return above
+        begin = node.start_byte
+        before = self.source[begin - node.start_point[1] : begin]
+        is_first = not self.definitions and not self.imports
+        self.above.note(node, before, is_attribute=is_attribute, is_first=is_first)
 
     def docstring(self) -> str:
         """Return the text of the comment at the top of the file, unless it is about a definition, a tool or
         the owner.
         """
-        texts = (prose(map(self.text, one.comments)) for one in self.first_comments[:3] if one.comments)
+        texts = (prose(map(self.text, one.comments)) for one in self.above.first[:3] if one.comments)
         return next((text for text in texts if text and not is_notice(text)), "")
-
-
-_HEADER_END = re.compile(r"(?<!\s)(?:\s*+(?:\{|=>|(?<![=!<>r])=|\bwhere)){1,8}+$")
-
-
-def _one_line(text: str) -> str:
-    line = _HEADER_END.sub("", " ".join(text.split())).removesuffix(";")
-    line = line.replace("( ", "(").replace(" )", ")").replace(",)", ")")
-    return line if len(line) <= MAX_SIGNATURE_CHARACTERS else line[: MAX_SIGNATURE_CHARACTERS - 4] + " ..."
