@@ -30,7 +30,7 @@ from types import GeneratorType
 from typing import Any
 from unittest.mock import MagicMock
 
-from rolecall_server.context.redaction import find_secrets
+from rolecall_server.context.secret_forms import find_secrets
 
 Find = Callable[[str, str], list[tuple[int, int]]]
 """The places of the secrets in a text, which is a file of that name."""

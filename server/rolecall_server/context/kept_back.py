@@ -19,7 +19,8 @@ from types import MappingProxyType
 from rolecall_analysis import is_test_path
 from rolecall_analysis.ignored import ENVIRONMENT_MARKERS, IGNORED_FOLDERS, VERSION_CONTROL
 from rolecall_server.context.encoded import MIN_CHARACTERS
-from rolecall_server.context.redaction import Covers, find_secrets, may_hold_secrets
+from rolecall_server.context.redaction import Covers
+from rolecall_server.context.secret_forms import find_secrets, may_hold_secrets
 from rolecall_server.errors import FileRefused
 from rolecall_server.workspace import MAX_FILE_BYTES, Workspace, decode, privacy_of, privacy_rules_of
 

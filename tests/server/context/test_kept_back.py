@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from rolecall_server.context.encoded import find_encoded
 from rolecall_server.context.kept_back import find_kept_back, mask_of
-from rolecall_server.context.redaction import Covers, find_secrets, may_hold_secrets
+from rolecall_server.context.redaction import Covers
+from rolecall_server.context.secret_forms import find_secrets, may_hold_secrets
 from rolecall_server.workspace import Workspace, why_private
 from support.pipes import pipe_at
 from support.secrets import FORMS, made

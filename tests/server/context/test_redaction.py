@@ -17,8 +17,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rolecall_server.context import redaction
-from rolecall_server.context.redaction import Covers, find_secrets, unknown_covers
+from rolecall_server.context import secret_forms
+from rolecall_server.context.redaction import Covers, unknown_covers
+from rolecall_server.context.secret_forms import find_secrets
 from support.secrets import FORMS, PLACES, made, placed, telling_part
 
 
@@ -102,7 +103,7 @@ def test_a_certificate_is_nobodys_secret() -> None:
 def test_no_pattern_that_is_looked_for_in_a_text_repeats_without_a_bound() -> None:
     """Then each place in a text is looked at for so many characters at most, however long the line is."""
     for name in SEARCHED:
-        pattern: re.Pattern[str] = getattr(redaction, name)
+        pattern: re.Pattern[str] = getattr(secret_forms, name)
         unbounded = [one for one in repeats(parser.parse(pattern.pattern)) if one > 12_000]
         assert unbounded == [], name
 
