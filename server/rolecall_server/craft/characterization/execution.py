@@ -28,7 +28,7 @@ _CHILD = Path(__file__).with_name("child")
 _IN_PLACE = Path(sandbox.__file__).with_name("child") / "rolecall_in_place.py"
 _PROGRAM, _RECORDER = "rolecall_probe.py", "rolecall_record.py"
 _TIME_TO_END_S = 15.0
-"""What a recorder may take to begin, and to end after its time."""
+"""The time for a recorder to begin, and to end after its own."""
 _REQUEST = "calls.json"
 _NAME = re.compile(r"[^\W\d]\w*")
 
