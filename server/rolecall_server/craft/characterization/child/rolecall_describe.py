@@ -314,7 +314,7 @@ def reader_of(kind: type) -> str:
     found = []
     for name in dir(kind):
         first = name.partition("_")[0]
-        method = getattr(kind, name, None)
+        method: Any = getattr(kind, name, None)
         if first in _READERS and getattr(method, "__code__", None) is not None:
             code = method.__code__
             if code.co_argcount - len(method.__defaults__ or ()) == 1 and not code.co_flags & _LATER:

@@ -31,7 +31,7 @@ _FOREIGN, _OWN, _TEST = range(3)
 _TEST_PARTS = ("test", "tests", "testing", "conftest.py")
 
 
-class Recorder:
+class CallRecorder:
     """Notes calls of the module at *path*, and where the objects of the workspace come from: for a profile function."""
 
     def __init__(self, request: dict[str, Any], report: Any) -> None:
@@ -254,7 +254,7 @@ def is_test(path: str) -> bool:
     return any(part in _TEST_PARTS for part in parts) or parts[-1].startswith("test_") or path.endswith("_test.py")
 
 
-def run_examples(examples: list[str], recorder: Recorder) -> None:
+def run_examples(examples: list[str], recorder: CallRecorder) -> None:
     """Runs the examples of the documentation, each as far as it goes."""
     for text in examples:
         names: dict[str, Any] = {"__name__": "example"}
@@ -266,7 +266,7 @@ def run_examples(examples: list[str], recorder: Recorder) -> None:
         sys.setprofile(None)
 
 
-def run_tests(request: dict[str, Any], recorder: Recorder) -> None:
+def run_tests(request: dict[str, Any], recorder: CallRecorder) -> None:
     """Runs the test files with pytest, else with unittest."""
     if not request["tests"]:
         return
@@ -289,7 +289,7 @@ def run_tests(request: dict[str, Any], recorder: Recorder) -> None:
             return
 
 
-def _run_unittest(tests: list[str], recorder: Recorder) -> None:
+def _run_unittest(tests: list[str], recorder: CallRecorder) -> None:
     for path in tests:
         name = path[: -len(".py")].replace("/", ".")
         sys.setprofile(recorder.hook())
@@ -309,7 +309,7 @@ def main(request_path: str, report_path: str) -> int:
         out.write(json.dumps(line) + "\n")
         out.flush()
 
-    recorder = Recorder(request, report)
+    recorder = CallRecorder(request, report)
     with contextlib.suppress(BaseException):
         run_examples(request["examples"], recorder)
     with contextlib.suppress(BaseException):

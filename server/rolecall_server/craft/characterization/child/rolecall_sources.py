@@ -331,8 +331,9 @@ class Sources:
         if hasattr(kind, "__attrs_attrs__"):
             known = {one.name.lstrip("_"): getattr(value, one.name) for one in kind.__attrs_attrs__ if one.init}
             return f"{self._named(kind)}({self._words(known, depth)})"
-        if isinstance(value, tuple) and hasattr(kind, "_fields"):
-            return f"{self._named(kind)}({self._words(value._asdict(), depth)})"
+        fields: Any = getattr(kind, "_fields", None)
+        if fields is not None and issubclass(kind, tuple):
+            return f"{self._named(kind)}({self._words(dict(zip(fields, value)), depth)})"  # noqa: B905 - as above
         base: Any
         for base in (str, int, float, list, tuple, dict, set):
             if isinstance(value, base) and not getattr(value, "__dict__", None) and kind.__init__ is base.__init__:
