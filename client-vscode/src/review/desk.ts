@@ -28,6 +28,7 @@ export interface Desk extends Disposable {
 export function createDesk(server: Server, log: LogOutputChannel): Desk {
   const changed = new EventEmitter<Changes>();
   let review = NOTHING;
+  let prints = printsOf(NOTHING);
   let asked = new Map<string, Promise<ReviewTextResult>>();
   let turn = 0;
 
@@ -37,8 +38,9 @@ export function createDesk(server: Server, log: LogOutputChannel): Desk {
     try {
       const answer = await client.sendRequest(ReviewRequest, {});
       if (mine === turn) {
-        const isOther = comparison(review, answer);
-        review = answer;
+        const now = printsOf(answer);
+        const isOther = comparison(prints, now);
+        [review, prints] = [answer, now];
         asked = new Map([...asked].filter(([key]) => !isOther(...(key.split("\n") as [string, string]))));
         changed.fire(isOther);
       }
@@ -72,22 +74,23 @@ export function createDesk(server: Server, log: LogOutputChannel): Desk {
   };
 }
 
-/** What is different in *after*. */
-function comparison(before: ReviewResult, after: ReviewResult): Changes {
-  const print = ({ proposals }: ReviewResult): Map<string, string> =>
-    new Map(
-      proposals.flatMap((proposal) => [
-        [proposal.proposalId, JSON.stringify(proposal)] as const,
-        ...proposal.files.flatMap((file) => {
-          const known = JSON.stringify([file, proposal.evidence]);
-          return [file.path, file.newPath].map((path) => [`${proposal.proposalId}\n${path}`, known] as const);
-        }),
-      ]),
-    );
-  const [old, now] = [print(before), print(after)];
+/** By what each proposal, and each file of one by either of its names, is known. */
+function printsOf({ proposals }: ReviewResult): Map<string, string> {
+  return new Map(
+    proposals.flatMap((proposal) => {
+      const { files, ...whole } = proposal;
+      const known = files.map((file) => JSON.stringify([file, proposal.evidence]));
+      const ofFiles = files.flatMap(({ path, newPath }, n) => [path, newPath].map((name) => [`${proposal.proposalId}\n${name}`, known[n] ?? ""] as const));
+      return [[proposal.proposalId, JSON.stringify([whole, known])] as const, ...ofFiles];
+    }),
+  );
+}
+
+/** What is different *now*. */
+function comparison(before: ReadonlyMap<string, string>, now: ReadonlyMap<string, string>): Changes {
   return (proposalId, path) => {
     const key = path === undefined ? proposalId : `${proposalId}\n${path}`;
-    return old.get(key) !== now.get(key);
+    return before.get(key) !== now.get(key);
   };
 }
 

@@ -8,6 +8,7 @@ import type { LanguageClient } from "vscode-languageclient/node";
 import type { ReviewHunk } from "../protocol.ts";
 import type { Server } from "../server.ts";
 import type { Desk } from "./desk.ts";
+import { addressOf } from "./files.ts";
 import { commandLink } from "./links.ts";
 import { about } from "./threads.ts";
 import { isOpen } from "./words.ts";
@@ -38,7 +39,7 @@ export function registerMarks(context: ExtensionContext, server: Server, desk: D
 
   async function draw(editors: readonly TextEditor[]): Promise<void> {
     const client = await server.ready().catch(() => undefined);
-    for (const editor of editors) {
+    for (const editor of editors.filter(({ document }) => addressOf(document.uri) === undefined)) {
       const marks = client === undefined ? [] : marksIn(desk, client, editor);
       for (const look of Object.keys(types) as Look[]) {
         editor.setDecorations(types[look], marks.filter((mark) => mark.look === look));

@@ -1,7 +1,7 @@
-/** A comment thread at each hunk of an open diff: who proposes it, why, what was checked; and a place to answer. */
+/** A comment thread at each hunk of a diff that is in sight: who proposes it, why, what was checked; and a place to answer. */
 
 import { t } from "@vscode/l10n";
-import { CommentMode, comments, CommentThreadCollapsibleState, MarkdownString, Range, workspace } from "vscode";
+import { CommentMode, comments, CommentThreadCollapsibleState, MarkdownString, Range, window, workspace } from "vscode";
 import type { CommentThread, Disposable, TextDocument } from "vscode";
 
 import type { Lines, ReviewFile, ReviewHunk, ReviewProposal } from "../protocol.ts";
@@ -32,9 +32,12 @@ export function createThreads(desk: Desk): Threads {
   controller.options = { prompt: t("Say why, then reject it or have it made anew"), placeHolder: t("Because …") };
   const drawn = new Map<string, { thread: CommentThread; target: Target }>();
 
+  /** VS Code tells every editor of each thread: a diff of many files has those alone that are in sight, or were. */
+  const isSeen = (document: TextDocument): boolean => window.visibleTextEditors.some((editor) => editor.document === document);
+
   async function draw(document: TextDocument): Promise<void> {
     const address = addressOf(document.uri);
-    if (address === undefined || document.uri.scheme !== AFTER) {
+    if (address === undefined || document.uri.scheme !== AFTER || !isSeen(document)) {
       return;
     }
     const sides = await desk.sides(address.proposalId, address.path);
@@ -70,6 +73,8 @@ export function createThreads(desk: Desk): Threads {
     drawn.set(key, { thread, target: { proposalId: proposal.proposalId, path: file.path, hunkIds: [hunk.hunkId] } });
   }
 
+  const isDrawn = ({ uri }: TextDocument): boolean => [...drawn.keys()].some((key) => key.startsWith(`${uri.toString()}\n`));
+
   function forget(gone: (key: string) => boolean): void {
     for (const [key, { thread }] of [...drawn]) {
       if (gone(key)) {
@@ -89,7 +94,11 @@ export function createThreads(desk: Desk): Threads {
   }
 
   const listening = [
-    workspace.onDidOpenTextDocument((document) => void draw(document).catch(() => undefined)),
+    window.onDidChangeVisibleTextEditors((editors) => {
+      for (const { document } of editors.filter((editor) => !isDrawn(editor.document))) {
+        void draw(document).catch(() => undefined);
+      }
+    }),
     // A text that is read anew has moved the threads that were already where they belong in it.
     workspace.onDidChangeTextDocument(({ document }) => (document.isDirty ? undefined : void draw(document).catch(() => undefined))),
     workspace.onDidCloseTextDocument((document) => forget((key) => key.startsWith(`${document.uri.toString()}\n`))),
@@ -106,7 +115,7 @@ export function createThreads(desk: Desk): Threads {
       }
     },
     dispose() {
-      listening.forEach((one) => one.dispose());
+      listening.forEach((one) => void one.dispose());
       controller.dispose();
     },
   };

@@ -16,6 +16,8 @@ import { printOf } from "./words.ts";
 
 const REMEMBERED = "rolecall.testing.proposals";
 const MOST_REMEMBERED = 20;
+/** The tests of a proposal are asked for once nobody has decided for so long: a decision is shown first. */
+const QUIET_MS = 400;
 
 export function createTesting(context: ExtensionContext, server: Server, desk: Desk, log: LogOutputChannel): Disposable[] {
   const controller = tests.createTestController("rolecall", "Rolecall");
@@ -56,6 +58,18 @@ export function createTesting(context: ExtensionContext, server: Server, desk: D
     }
   }
 
+  const changed = new Set<string>();
+  let quiet: ReturnType<typeof setTimeout> | undefined;
+  function askSoon(proposalIds: readonly string[]): void {
+    proposalIds.forEach((id) => changed.add(id));
+    clearTimeout(quiet);
+    quiet = setTimeout(() => {
+      const ids = [...changed];
+      changed.clear();
+      void ask(ids);
+    }, QUIET_MS);
+  }
+
   const open = (): string[] => desk.now().proposals.map(({ proposalId }) => proposalId);
   const all = (): string[] => [...new Set([...remembered(context.workspaceState), ...shown.keys(), ...open()])];
   const known = (proposalId: string): ProposalTests | undefined => shown.get(proposalId)?.tests;
@@ -65,10 +79,11 @@ export function createTesting(context: ExtensionContext, server: Server, desk: D
   controller.refreshHandler = () => ask(all());
   return [
     controller,
+    { dispose: () => clearTimeout(quiet) },
     server.onDidStart(() => void ask(all())),
     desk.onDidChange((isOther) => {
       remember(context.workspaceState, open());
-      void ask(all().filter((id) => isOther(id)));
+      askSoon(all().filter((id) => isOther(id)));
     }),
     workspace.onDidSaveTextDocument(({ uri }) => {
       const holds = ({ tests: { tests: known } }: { tests: ProposalTests }): boolean =>
