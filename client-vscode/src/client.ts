@@ -134,6 +134,7 @@ function options(log: LogOutputChannel): LanguageClientOptions {
   return {
     documentSelector: [{ scheme: "file" }],
     initializationOptions: () => workspace.getConfiguration().get("rolecall"),
+    // eslint-disable-next-line @typescript-eslint/no-deprecated -- the server takes what is pushed, as from every editor
     synchronize: { configurationSection: "rolecall" },
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
@@ -146,7 +147,7 @@ function options(log: LogOutputChannel): LanguageClientOptions {
 /** Announces what this client adds to LSP, and keeps the server's commands for `commands.ts`. */
 const FEATURE: StaticFeature = {
   fillClientCapabilities(capabilities) {
-    capabilities.experimental = experimentalCapabilities(workspace.isTrusted);
+    capabilities.experimental = experimentalCapabilities(workspace.isTrusted) as object;
   },
   preInitialize(capabilities) {
     // The language client would register these itself, a second time, and drop them whenever the server is down.

@@ -57,7 +57,7 @@ test("an agent's edit is proposed under a name that is no role's, and the agent 
   const to = port();
   const said = await proposeEdit(to, { title: "Round", files: [{ path: "shop/price.py", text: "x" }] });
   assert.equal(to.proposed[0]?.origin, "VS Code agent");
-  assert.deepEqual(to.proposed[0]?.files, [{ path: "shop/price.py", text: "x" }]);
+  assert.deepEqual(to.proposed[0].files, [{ path: "shop/price.py", text: "x" }]);
   assert.match(said, /^p7: Round/);
   assert.match(said, /h1 shop\/price\.py total\nChecked: 3 passed, 0 failed\./);
   assert.ok(said.endsWith(UNDER_REVIEW));
@@ -99,11 +99,18 @@ test("what waits is told, and that nothing does", async () => {
   assert.match(await whatWaits(port({ proposals: [WAITING] })), /p7 by QA Engineer/);
 });
 
+interface Manifest {
+  readonly contributes: {
+    readonly languageModelTools: readonly { readonly name: string }[];
+    readonly chatParticipants: readonly { readonly commands: readonly { readonly name: string }[] }[];
+  };
+}
+
 test("the manifest offers the tools and the participant's commands that there are", () => {
-  const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8"));
+  const manifest = JSON.parse(readFileSync(new URL("../package.json", import.meta.url), "utf8")) as Manifest;
   const source = readFileSync(new URL("../src/assistant/index.ts", import.meta.url), "utf8");
-  const offered = manifest.contributes.languageModelTools.map((tool: { name: string }) => tool.name);
+  const offered = manifest.contributes.languageModelTools.map(({ name }) => name);
   assert.deepEqual(offered, [...source.matchAll(/^ {2}(rolecall_\w+):/gm)].map(([, name]) => name));
-  const commands = manifest.contributes.chatParticipants[0].commands.map((one: { name: string }) => one.name);
+  const commands = manifest.contributes.chatParticipants[0]?.commands.map(({ name }) => name);
   assert.deepEqual(commands, ["tests", "implement", "team", "review"]);
 });

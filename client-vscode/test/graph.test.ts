@@ -75,7 +75,7 @@ test("what the reader opens is open, whatever it costs, and what is closed stays
   const small = called(2, 2);
   const heading = layOut(small, UNTOUCHED).boxes.find((box) => box.label === "part_000.py");
   assert.equal(heading?.group, "open");
-  const closed = layOut(small, { opened: new Set(), closed: new Set([heading?.id ?? ""]) });
+  const closed = layOut(small, { opened: new Set(), closed: new Set([heading.id]) });
   assert.ok(!labels(closed, -1).some((label) => label.startsWith("    use_0") && closed.boxes.length === 8));
   assert.equal(closed.boxes.find((box) => box.label === "part_000.py")?.group, "closed");
 });

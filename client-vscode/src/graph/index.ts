@@ -130,7 +130,7 @@ export function createGraph(context: ExtensionContext, server: Server, log: LogO
         return Promise.resolve();
       },
     }),
-    { dispose: () => shown?.panel.dispose() },
+    { dispose: () => void shown?.panel.dispose() },
   ];
 }
 

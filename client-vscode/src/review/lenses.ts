@@ -17,7 +17,7 @@ export function registerLenses(desk: Desk): Disposable[] {
     async provideCodeLenses(document) {
       const address = addressOf(document.uri);
       const proposal = address && desk.find(address.proposalId);
-      const file = proposal && address && fileAt(proposal, address.path);
+      const file = proposal && fileAt(proposal, address.path);
       if (!proposal || !file || (document.uri.scheme === BEFORE && file.kind !== "deleted")) {
         return [];
       }

@@ -150,7 +150,7 @@ export function createTree(desk: Desk): Tree {
       return { proposalId, path, hunkIds };
     },
     dispose() {
-      listening.forEach((one) => one.dispose());
+      listening.forEach((one) => void one.dispose());
       view.dispose();
       changed.dispose();
     },

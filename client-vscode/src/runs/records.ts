@@ -32,6 +32,7 @@ export function createRecords(server: Server, moved: Event<void>, log: LogOutput
         isStale = false;
         ({ runs } = await client.sendRequest(RunListRequest, {}));
         changed.fire();
+        // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- set while the answer was awaited
       } while (isStale);
     } catch (error) {
       log.debug(`rolecall/run/list: ${String(error)}`);
@@ -57,7 +58,7 @@ export function createRecords(server: Server, moved: Event<void>, log: LogOutput
       return tree;
     },
     dispose() {
-      listening.forEach((one) => one.dispose());
+      listening.forEach((one) => void one.dispose());
       changed.dispose();
     },
   };

@@ -69,7 +69,7 @@ async function offers(client: LanguageClient, keys: Keys): Promise<Item[]> {
 
 async function editorsModels(): Promise<Item[]> {
   // Editors without language models have no `lm`, whatever its type says.
-  const models = (await (lm as typeof lm | undefined)?.selectChatModels?.()) ?? [];
+  const models = (await (lm as Partial<typeof lm> | undefined)?.selectChatModels?.()) ?? [];
   return models.map(({ name, vendor, id, maxInputTokens }) => ({
     label: `$(sparkle) ${name}`,
     description: vendor,

@@ -42,7 +42,7 @@ async function applyEdit(
   client: LanguageClient,
   params: ApplyWorkspaceEditParams,
   next: ApplyWorkspaceEditRequest.HandlerSignature,
-): Promise<ApplyWorkspaceEditResult | ResponseError<void>> {
+): Promise<ApplyWorkspaceEditResult | ResponseError> {
   const { rest, files } = partNewFiles(params.edit);
   if (files.length === 0 || (rest.documentChanges ?? []).length > 0) {
     const answer = await next({ ...params, edit: rest }, new CancellationTokenSource().token);

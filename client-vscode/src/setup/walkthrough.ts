@@ -50,7 +50,7 @@ export function createWalkthrough({ globalState }: ExtensionContext): Walkthroug
     },
     dispose() {
       clearTimeout(waiting);
-      listening.forEach((one) => one.dispose());
+      listening.forEach((one) => void one.dispose());
     },
   };
 }
