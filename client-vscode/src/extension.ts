@@ -2,13 +2,14 @@
 
 import "./texts.ts";
 
-import { window, workspace } from "vscode";
+import { ExtensionMode, window, workspace } from "vscode";
 import type { ExtensionContext } from "vscode";
 
 import { createAssistant } from "./assistant/index.ts";
 import { registerCommands } from "./commands.ts";
 import { registerFolderTests } from "./folderTests.ts";
 import { createGraph } from "./graph/index.ts";
+import type { Desk } from "./review/desk.ts";
 import { createReview } from "./review/index.ts";
 import { createRuns } from "./runs/index.ts";
 import { createServer } from "./server.ts";
@@ -19,7 +20,14 @@ import { createTesting } from "./testing/index.ts";
 
 let server: Server | undefined;
 
-export function activate(context: ExtensionContext): void {
+/** What tests in the extension host are given; nobody else is. */
+export interface Parts {
+  readonly context: ExtensionContext;
+  readonly server: Server;
+  readonly desk: Desk;
+}
+
+export function activate(context: ExtensionContext): Parts | undefined {
   const log = window.createOutputChannel("Rolecall", { log: true });
   const status = createStatus();
   const created = createServer(context.extensionPath, log, status);
@@ -45,6 +53,7 @@ export function activate(context: ExtensionContext): void {
     }),
   );
   void created.restart();
+  return context.extensionMode === ExtensionMode.Test ? { context, server: created, desk: review.desk } : undefined;
 }
 
 export async function deactivate(): Promise<void> {

@@ -24,7 +24,7 @@ from support.patience import PATIENCE_S
 StartCodeServer = Callable[..., str]
 """From the settings and the environment of a machine, and other extensions, to the address its VS Code listens at.
 
-With ``trusts=False`` it trusts no folder until the developer does."""
+With ``trusts=False`` it trusts no folder until the developer does; *options* are further ones of code-server's."""
 
 Play = Callable[[str, Mapping[str, object]], Mapping[str, str]]
 """From the name of a driver beside this file and its scenario to what it reports after playing that to its end."""
@@ -93,7 +93,11 @@ def start_code_server(
     with ExitStack() as at_the_end:
 
         def start(
-            settings: Mapping[str, object], environment: Mapping[str, str], *others: Path, trusts: bool = True
+            settings: Mapping[str, object],
+            environment: Mapping[str, str],
+            *others: Path,
+            trusts: bool = True,
+            options: Sequence[str] = (),
         ) -> str:
             configure(machine, settings)
             variables = {**own_environment(machine), **environment}
@@ -102,10 +106,10 @@ def start_code_server(
             installed = subprocess.run(install, capture_output=True, text=True, check=False, env=variables)
             assert installed.returncode == 0, installed.stdout + installed.stderr
             output.parent.mkdir(parents=True, exist_ok=True)
-            options = (*OPTIONS, "--disable-workspace-trust") if trusts else OPTIONS
+            chosen = [*OPTIONS, *(["--disable-workspace-trust"] if trusts else []), *options]
             at_the_end.callback(shutil.copytree, output.parent, artifacts / "logs", dirs_exist_ok=True)
             with output.open("w", encoding="utf-8") as log:
-                process = subprocess.Popen([*program, *folders, *options], stdout=log, stderr=log, env=variables)
+                process = subprocess.Popen([*program, *folders, *chosen], stdout=log, stderr=log, env=variables)
             at_the_end.callback(end, process)
             return wait_for_address(process, output)
 
