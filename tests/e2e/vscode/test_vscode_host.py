@@ -1,4 +1,4 @@
-"""The client's tests that need VS Code's own API: mocha in the extension host of a real VS Code (client-vscode/test-host)."""
+"""The tests of client-vscode/test-host, which need VS Code's own API: mocha in the extension host of a real VS Code."""
 
 from __future__ import annotations
 
