@@ -34,6 +34,7 @@ _COMMANDS = {
     "undo": "undo:run_undo",
     "documents": "documents:run_documents",
     "usage": "usage:run_usage",
+    "export": "experience.export:run_export",
     "experience": "experience.listing:run_experience",
     "doctor": "doctor:run_doctor",
     "trust": "trust:run_trust",

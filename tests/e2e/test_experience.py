@@ -72,6 +72,28 @@ def test_a_second_fix_like_the_first_is_told_what_worked_as_was_foretold(root: P
     assert f'"Make {TEST} pass." worked, accepted: Hypothesis: total adds one.' in told
 
 
+def test_training_data_is_written_where_the_licence_allows_it_whole_and_over_no_other_file(root: Path) -> None:
+    fixed(root, f"Hypothesis: it adds too little.\n\n{WRONG}", f"Hypothesis: total adds one.\n\n{FIX}")
+    to = root.parent / "pairs.jsonl"
+    refused = rolecall(root, "export", "preference", "--to", str(to))
+    assert refused.returncode == 1
+    assert '--set experience.licences="none"' in refused.stderr
+    allowed = ("--set", "experience.licences=MIT, none")
+    written = rolecall(root, "export", "preference", "--to", str(to), *allowed)
+    assert f"Wrote 1 row to {to}." in " ".join(written.stdout.split())
+    (line,) = to.read_text(encoding="utf-8").splitlines()
+    row = json.loads(line)
+    assert row["rejected"] == [{"role": "assistant", "content": f"Hypothesis: it adds too little.\n\n{WRONG}"}]
+    assert "total adds one" in row["chosen"][0]["content"]
+    to.write_text("mine")
+    again = rolecall(root, "export", "preference", "--to", str(to), *allowed)
+    assert (again.returncode, to.read_text()) == (1, "mine")
+    assert "--yes" in again.stderr
+    replaced = rolecall(root, "export", "chat", "--to", str(to), "--yes", "--json", *allowed)
+    assert json.loads(replaced.stdout)["rows"] == 1
+    assert [path.name for path in root.parent.iterdir() if path.name.startswith(".pairs")] == []
+
+
 def test_nothing_is_kept_where_nobody_asked_for_it(root: Path) -> None:
     chat = fixed(root, FIX, use="")
     assert "logprobs" not in chat.asked[0]

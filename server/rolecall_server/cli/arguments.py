@@ -53,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
         )
     )
     _add_experience(commands)
+    _add_export(commands)
     demo = _add(commands, "demo", "run the main job on a copy of a small library")
     demo.add_argument(
         "--library", type=Path, required=True, metavar="ARCHIVE", help="its source distribution (.tar.gz)"
@@ -328,6 +329,26 @@ def _add_experience(commands: _Commands) -> None:
     experience.add_argument("--json", action="store_true", help="print everything as JSON")
     _add_root(experience)
     _add_settings(experience)
+
+
+def _add_export(commands: _Commands) -> None:
+    export = _add(
+        commands,
+        "export",
+        "write what earlier attempts here showed as training data: verified, secrets covered",
+        "export chat --to chat.jsonl --set experience.licences=MIT",
+        "export preference --to pairs.jsonl",
+    )
+    export.add_argument(
+        "format",
+        choices=("chat", "preference", "trajectories", "repairs"),
+        help="conversations that end well; a good answer beside a bad one; attempts with rewards; bug, why, fix",
+    )
+    export.add_argument("--to", type=Path, required=True, metavar="FILE", help="the file to write, a row a line")
+    export.add_argument("--yes", action="store_true", help="replace that file where it is there")
+    export.add_argument("--json", action="store_true", help="print what was written as JSON; asks nothing")
+    _add_root(export)
+    _add_settings(export)
 
 
 def _add_review_code(commands: _Commands) -> None:
