@@ -62,6 +62,9 @@ class Stubborn:
         self.asked.append(messages[-1].text)
         return Reply(self.reply, "stubborn", 1, 1)
 
+    async def aclose(self) -> None:
+        """Nothing is open."""
+
 
 def main() -> None:
     """Measure, and print a line for each task and the sums."""

@@ -98,14 +98,16 @@ class World:
         if importer.is_own:
             tree = self.snapshot.modules
             location = find_module(tree, importer.path, name, level)
-            if location is None and not level:
-                location = find_sibling(tree, importer.path, name)
             if location is not None or level:
                 return self._own(location) if location is not None else None
         elif level:
             package = importer.package.split(".")[: len(importer.package.split(".")) - level + 1]
             name = ".".join([*package, *([name] if name else [])])
         return self._noted(self.installed.search_path.find(name)) if name else None
+
+    def may_be_beside(self, importer: CodeModule, name: str) -> bool:
+        """Return whether ``import name`` means a module beside *importer* if that is run as a script."""
+        return importer.is_own and find_sibling(self.snapshot.modules, importer.path, name) is not None
 
     def submodule(self, module: CodeModule, name: str) -> CodeModule | None:
         """Return the submodule *name* of *module*, if it has it."""

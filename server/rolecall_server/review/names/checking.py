@@ -37,7 +37,9 @@ def wrong_names(
     found = [*_wrong_imports(reading), *_wrong_attributes(reading), *_wrong_calls(reading)]
     found = [replace(one, after=tuple(_after(reading, one))) for one in found]
     told = {(one.line, name) for one in found for name in (one.name.rpartition(".")[2], *_QUOTED.findall(one.reason))}
-    found += [one for one in unheard_names(reading, changed) if (one.line, one.name) not in told]
+    after = {line for one in found for line in one.after}
+    unheard = unheard_names(reading, changed)
+    found += [one for one in unheard if (one.line, one.name) not in told and one.line not in after]
     return tuple(sorted(dict.fromkeys(found), key=lambda one: (one.line, one.name)))
 
 
@@ -81,7 +83,7 @@ def lacks_module(world: World, importer: CodeModule, name: str, level: int = 0) 
     head, _, rest = name.partition(".")
     nearest = world.find(importer, head)
     if nearest is None:
-        return True
+        return not world.may_be_beside(importer, head)
     for part in rest.split("."):
         following = world.submodule(nearest, part)
         if following is None:

@@ -31,7 +31,7 @@ def _guarded_parts(tree: ast.Module) -> Iterator[ast.AST]:
         match node:
             case ast.Try() | ast.TryStar() if any(map(_catches, node.handlers)):
                 yield from (*node.body, *node.handlers, *node.orelse)
-            case ast.If() | ast.IfExp() if _TESTS.search(ast.unparse(node.test)):
+            case ast.If() | ast.IfExp() if _TESTS.search(ast.unparse(node.test)) or _is_constant(node.test):
                 yield node
             case ast.BoolOp() if any(_TESTS.search(ast.unparse(one)) for one in node.values):
                 yield node
@@ -44,6 +44,13 @@ def _guarded_parts(tree: ast.Module) -> Iterator[ast.AST]:
                 yield node
             case _:
                 pass
+
+
+def _is_constant(test: ast.expr) -> bool:
+    """Return whether *test* is a constant by its name, as those are that tell one version from another."""
+    plain = test.operand if isinstance(test, ast.UnaryOp) else test
+    name = plain.id if isinstance(plain, ast.Name) else plain.attr if isinstance(plain, ast.Attribute) else ""
+    return len(name) > 1 and name.isupper()
 
 
 def _catches(handler: ast.ExceptHandler) -> bool:

@@ -15,8 +15,11 @@ from rolecall_analysis.installed.search_path import CodeModule
 from rolecall_analysis.installed.world import World
 from rolecall_server.review.names.checked_file import CheckedFile, WrongName
 
+_MOST_FILES = 5_000
+"""So many files of the repository are looked through for a name in a string."""
 _SHORTEST = 3
 """Of a name that is judged; shorter ones occur anywhere."""
+_NAMING = frozenset({"dict", "extend", "format", "update", "Namespace", "SimpleNamespace", "TypedDict", "NamedTuple"})
 _WORD = re.compile(r"[^\W\d][\w-]*")
 
 
@@ -50,10 +53,17 @@ def _candidates(reading: CheckedFile) -> Iterator[tuple[str, int]]:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             if reading.inference.values(reading.reader, node.value) is None:
                 yield node.attr, (node.end_lineno or node.lineno) - 1
-        elif isinstance(node, ast.Call):
+        elif isinstance(node, ast.Call) and not _takes_any(node.func):
             yield from ((one.arg, one.value.lineno - 1) for one in node.keywords if one.arg)
         elif isinstance(node, ast.ImportFrom):
             yield from ((one.name, one.lineno - 1) for one in node.names if one.name != "*")
+
+
+def _takes_any(function: ast.expr) -> bool:
+    """Return whether what is called makes names of its arguments, whatever they are called, or is Python's own."""
+    if isinstance(function, ast.Name):
+        return function.id in _NAMING or hasattr(builtins, function.id)
+    return isinstance(function, ast.Attribute) and function.attr in _NAMING
 
 
 def _introduced(reading: CheckedFile) -> set[str]:
@@ -83,8 +93,16 @@ def _is_unheard(reading: CheckedFile, name: str, changed: Collection[str]) -> bo
     for other in world.snapshot.mentioning(name):
         if other != path and (other not in changed or _brings_about(world.text(other), name)):
             return False
+    if any(f"{quote}{name}{quote}" in text for text in _own_texts(world, changed) for quote in "\"'"):
+        return False
     installed = world.installed
     return not any(installed.mentions(one, name) for one in (*_packages(reading), *installed.library()))
+
+
+def _own_texts(world: World, changed: Collection[str]) -> tuple[str, ...]:
+    """Return the texts of the repository's other Python files, in which names may stand as strings."""
+    paths = [path for path in world.snapshot.files if path.endswith(".py") and path not in changed]
+    return world.derived("own texts", lambda: tuple(world.snapshot.text(path) or "" for path in paths[:_MOST_FILES]))
 
 
 def _brings_about(text: str, name: str) -> bool:

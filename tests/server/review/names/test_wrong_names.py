@@ -140,6 +140,7 @@ def test_an_annotation_is_no_proof_and_is_told_as_a_doubt_that_a_model_is_asked_
     [
         "try:\n    from shop import Kart\nexcept ImportError:\n    Kart = None\n",
         "import sys\nif sys.version_info >= (3, 14):\n    from shop import Kart\n",
+        "import shop\nfrom shop import LIMIT\nif not LIMIT:\n    from shop import Kart\n",
         "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from shop import Kart\n",
         "import shop, contextlib\nwith contextlib.suppress(AttributeError):\n    shop.kart\n",
         "import shop\nif hasattr(shop, 'kart'):\n    shop.kart()\n",
@@ -149,6 +150,7 @@ def test_an_annotation_is_no_proof_and_is_told_as_a_doubt_that_a_model_is_asked_
         "from shop import Cart\ndef f(cart: Cart):\n    if isinstance(cart, dict):\n        cart.print_out()\n",
         "import shop\nfor shop in range(3):\n    shop.real\n",
         "import winreg\n",
+        "import shop\ncompile('1', 'x', 'eval', dont_inherit=True)\n",
         "import shop.cart\nshop.cart.__doc__\nshop.Cart.mro()\n",
         "import shop\nmore = {}\nshop.Cart(*more, **more)\n",
     ],
@@ -211,11 +213,43 @@ def test_a_name_that_nothing_says_is_a_doubt_even_where_nothing_is_known_of_its_
         "    option('--dry-run')\n    print(thing.dry_run)",
         "    thing = Made(note=3)\n    print(thing.note)",
         "    thing.here()\ndef here(): ...",
+        "    thing.update(dict(oauth_nonce_of_it=3), oauth_token_of_it=3)",
     ],
 )
 def test_a_name_that_a_package_or_the_file_itself_brings_about_is_no_doubt(tmp_path: Path, lines: str) -> None:
     text = f"import shop\nfrom typing import NamedTuple as Made, NamedTuple as option\ndef f(thing):\n{lines}\n"
     assert findings(install(tmp_path, SHOP), text) == ()
+
+
+def test_what_comes_of_a_missing_name_is_told_with_it(tmp_path: Path) -> None:
+    text = """
+        import shop
+        class Till:
+            def __init__(self):
+                self.cart = shop.Basket("me")
+            def fill(self):
+                with self.cart as cart:
+                    receipt = cart.add(1)
+                return receipt.print_out(paper=True)
+    """
+    (found,) = findings(install(tmp_path, SHOP), text)
+    assert found.sentence.startswith("shop has no 'Basket'.")
+    assert found.sentence.endswith("What comes of it could not be checked.")
+    assert [place.line + 1 for place in found.places] == [8, 9]
+
+
+def test_an_attribute_of_self_is_what_its_methods_assign(tmp_path: Path) -> None:
+    text = """
+        from shop import Cart
+        class Till:
+            def __init__(self):
+                self.cart = Cart("me")
+            def fill(self):
+                self.cart.put(1)
+    """
+    assert told(install(tmp_path, SHOP), text) == ["7: shop.cart.Cart has no 'put'"]
+    elsewhere = told(install(tmp_path, SHOP), f"{dedent(text)}Till().cart = 3\n")
+    assert not any("Cart has no" in one for one in elsewhere)
 
 
 def test_two_files_that_use_the_same_made_up_name_do_not_vouch_for_each_other(tmp_path: Path) -> None:
@@ -242,6 +276,16 @@ def test_compiled_modules_and_namespace_packages_are_there(tmp_path: Path) -> No
 def test_where_a_hook_can_make_modules_none_is_missing(tmp_path: Path) -> None:
     installed = install(tmp_path, {"__editable__.pth": "import finder; finder.install()\n"})
     assert findings(installed, "import anything\n") == ()
+
+
+def test_a_module_beside_the_file_is_not_told_of_as_missing(tmp_path: Path) -> None:
+    files = {"tools/__init__.py": "", "tools/helper.py": "X = 1\n", "tools/run.py": "import helper\nhelper.X\n"}
+    assert check_changes(Snapshot(), files, install(tmp_path, SHOP)) == ()
+
+
+def test_a_name_that_the_repository_says_in_a_string_is_no_doubt(tmp_path: Path) -> None:
+    before = Snapshot().with_changes({"settings.py": "def get(s):\n    return s['cookie_of_it']\n"})
+    assert check_changes(before, {"app.py": "def f(x):\n    x(cookie_of_it=3)\n"}, install(tmp_path, SHOP)) == ()
 
 
 def test_a_link_out_of_the_packages_is_not_followed(tmp_path: Path) -> None:
