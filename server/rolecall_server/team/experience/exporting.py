@@ -44,7 +44,7 @@ FORMATS: tuple[Format, ...] = get_args(Format)
 
 INVALID = -0.2
 """The reward of a turn that could not be run. Source: RLEF."""
-_FROM_PACKAGES = frozenset({"documentation"})
+_FROM_PACKAGES = frozenset({"documentation", "search_packages"})
 """Lookups that answer with texts of installed packages, whose licences are their own."""
 _LEFT_OUT = "[left out: it is of an installed package]"
 
