@@ -342,8 +342,8 @@ async def _attempt(work: AttemptWork, edited: Edited, talk: _Talk) -> Attempt:
     run = await work.try_out(files)
     before = work.before()
     since = await beside_the_loop(_READING, work.to_mend, new_failures(before, run), talk.said)
-    failures = (*work.still_failing(run), *since)
-    return Attempt(files, run, (), failures, breaks_the_run(before, run), findings, renames)
+    failures = {one.test_id: one for one in (*work.still_failing(run), *since)}
+    return Attempt(files, run, (), tuple(failures.values()), breaks_the_run(before, run), findings, renames)
 
 
 def _all_syntax_errors(work: AttemptWork, edited: Edited) -> tuple[str, ...]:

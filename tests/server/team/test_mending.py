@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -149,6 +150,34 @@ async def test_what_the_model_asks_to_see_is_shown_before_whole_files_are(tmp_pa
     assert "the file under suspicion" not in second
     assert "the file under suspicion" in third, "it asked for the same again"
     assert [change.path for change in finished.proposal.files] == ["shop/price.py"]
+
+
+async def test_after_an_attempt_that_helped_only_what_is_left_is_shown_with_its_own_suspects(tmp_path: Path) -> None:
+    tests = """
+    from shop.half import half
+    from shop.price import total
+
+
+    def test_adds():
+        assert total([1, 2]) == 3
+
+
+    def test_halves():
+        assert half(4) == 2
+    """
+    half = "def half(price):\n    return price / 3\n"
+    files = {**SHOP.files, "shop/half.py": half, "tests/test_two.py": textwrap.dedent(tests)}
+    other = block("shop/half.py", "    return price / 3\n", "    return price / 2\n")
+    finished, model = await mended(tmp_path, [FIX, other], FailureToMend(("tests/test_two.py",)), files)
+    first, second = model.last_words
+    assert "def test_adds" in first
+    assert "def add(items)" in first
+    assert "It helped, and is kept" in second
+    assert "tests/test_two.py::test_halves" in second.partition("# What was tried")[2]
+    assert "def half(price)" in second
+    assert "def test_adds" not in second
+    assert "def add(items)" not in second
+    assert {change.path for change in finished.proposal.files} == {"shop/half.py", "shop/price.py"}
 
 
 async def test_a_test_is_never_weakened_unless_the_developer_says_so(tmp_path: Path) -> None:

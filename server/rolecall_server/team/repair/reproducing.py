@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from rolecall_server.craft.history import NOTHING_KNOWN, SuiteHistory, learned_from, name_of
 from rolecall_server.craft.repair.failure_text import ReportedFailure, frames_in, read_failure
@@ -67,6 +67,12 @@ async def reproduce(desk: Desk, failure: FailureToMend) -> Reproduction:
         raise _why_not(trials.before, tests)
     suspects = await asyncio.to_thread(_suspects, desk, trials.before, failing or _unrun(tests), reported)
     return Reproduction(trials, failing, suspects, reported)
+
+
+async def left_of(desk: Desk, found: Reproduction, failing: Sequence[TestResult]) -> Reproduction:
+    """Return *found* with those of its tests that are *failing* still, and the suspects for these alone."""
+    suspects = await asyncio.to_thread(_suspects, desk, found.trials.before, failing, found.reported)
+    return replace(found, failing=tuple(failing), suspects=suspects)
 
 
 async def trace_first(desk: Desk, failure: FailureToMend) -> TestTrace:

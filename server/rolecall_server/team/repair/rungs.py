@@ -22,7 +22,7 @@ from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.team.messages.edits import Edits, desk_with
 from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.opening import open_conversation
-from rolecall_server.team.repair.reproducing import Reproduction
+from rolecall_server.team.repair.reproducing import Reproduction, left_of
 from rolecall_server.team.request import Desk, FailureToMend
 from rolecall_server.workspace import file_exists, why_private
 
@@ -44,13 +44,13 @@ _FILES = 2
 _MOST_ASKED = 300
 """Lines of a function or file that is shown because the model asked to see it."""
 _WHOLE_LINES = 400
-"""A longer file is shown in parts on the second rung."""
+"""Of a longer file the suspects are shown on the second rung, in as many lines."""
 _SAID = 1_200
 """Characters of what was said of an earlier try."""
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{1,16}\b")
 _EMPTY = frozenset({"E", "E     Use -v to get more diff", "E     Use -v to get the full diff"})
 _NO_CHANGE = re.compile(r"^No change: (.{1,600})$", re.MULTILINE)
-_PLACE = re.compile(r"([\w./-]{1,300}\.py)(?:::([\w.]{1,200}\w))?")
+_PLACE = re.compile(r"(?<![\w./-])([\w./-]{1,300}+)(?:::([\w.]{1,200}+))?")
 _TOLD_LINE = re.compile(r"^(?:>|E  |[^\s:][^:\n]{0,300}\.py:\d)")
 
 
@@ -70,18 +70,20 @@ async def first_rung(desk: Desk, found: Reproduction, failure: FailureToMend) ->
 async def next_rung(
     desk: Desk, found: Reproduction, failure: FailureToMend, tries: Sequence[Try], best: Attempt
 ) -> Rung:
-    """Return the conversation after *tries*: with what the last one asked to see; else the files of the suspects, then
-    all of the repository with lookups.
+    """Return the conversation after *tries*: with what the last one asked to see, or with what is left where it
+    helped; else the files of the suspects, then all of the repository with lookups.
     """
     kept = desk_with(desk, Edits(files=best.files))
+    if best.failures and len(best.failures) < len(found.failing):
+        found = await left_of(kept, found, best.failures)
     asked = _asked_for(kept, tries)
     wanted = [part for parts in asked for part in parts]
-    if asked[-1]:
+    if asked[-1] or (tries[-1].helped and found.suspects):
         shown = _in_view(kept, found.suspects)
         focus = Focus("", parts=tuple(_view(kept, found, shown, wanted)))
         task = _task(found, failure, tries, "", _others(found.suspects, shown))
         return Rung(await _open(replace(kept, lookups=()), focus, task))
-    n_failed = sum(not parts for parts in asked)
+    n_failed = sum(not parts and not one.helped for parts, one in zip(asked, tries, strict=True))
     parts = [*_tests(kept, found.failing), *_files(kept, found.suspects), *wanted]
     told = await _values(kept, best.failures or found.failing, best.files)
     if n_failed == 1 and len(parts) > len({test.test_id.partition("::")[0] for test in found.failing}):
@@ -111,7 +113,8 @@ def _asked_for(desk: Desk, tries: Sequence[Try]) -> list[list[Parts]]:
 
 def _named(desk: Desk, said: str) -> Iterator[Parts]:
     """Yield the functions and files that *said* asks to see, those that are there, not private, and short enough."""
-    for path, name in dict.fromkeys(_PLACE.findall("\n".join(_NO_CHANGE.findall(said)))):
+    found = _PLACE.findall("\n".join(_NO_CHANGE.findall(said)))
+    for path, name in dict.fromkeys((path.rstrip("."), name.rstrip(".")) for path, name in found):
         if path not in desk.snapshot.files or why_private(desk.workspace, path) is not None:
             continue
         definition = find_definition(desk.snapshot, path, name) if name else None
@@ -186,11 +189,17 @@ def _suspected(one: Suspect) -> str:
 
 def _files(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
     """Yield the files of the likeliest suspects: short ones whole, of the others the suspects in them."""
-    paths = list(islice(dict.fromkeys(one.path for one in suspects), _FILES))
-    for path in paths:
-        text_lines = (desk.snapshot.text(path) or "").count("\n")
-        names = tuple(one.name for one in suspects if one.path == path)[:_IN_A_FILE]
-        yield Parts(path, () if text_lines <= _WHOLE_LINES else names, "the file under suspicion")
+    left = _WHOLE_LINES
+    for path in islice(dict.fromkeys(one.path for one in suspects), _FILES):
+        if (desk.snapshot.text(path) or "").count("\n") <= _WHOLE_LINES:
+            yield Parts(path, (), "the file under suspicion")
+            continue
+        for one in islice((one for one in suspects if one.path == path), _IN_A_FILE):
+            definition = find_definition(desk.snapshot, path, one.name)
+            n_lines = _length(definition) if definition else 0
+            if n_lines <= left:
+                left -= n_lines
+                yield Parts(path, (one.name,), _suspected(one), is_alone=True)
 
 
 def _task(
@@ -278,7 +287,9 @@ def _told(one: Try, failing: Sequence[TestResult]) -> str:
     if one.attempt is None:
         verdict = _PROMPTS["again" if again else "no edit"]
     else:
-        verdict = " ".join([_PROMPTS["helped" if helped else "did not help"], _ended(one.attempt, failing)])
+        verdict = " ".join(
+            [_PROMPTS["helped" if helped else "did not help"], _ended(one.attempt, () if helped else failing)]
+        )
     return f"{said}\n   {verdict}"
 
 
