@@ -13,6 +13,8 @@ from __future__ import annotations
 
 import sys
 import tempfile
+from importlib import import_module
+from importlib.metadata import version
 from typing import Any
 
 _TEMPLATE = "{% for m in messages %}<{{ m['role'] }}>{{ m['content'] }}</{{ m['role'] }}>{% endfor %}"
@@ -27,28 +29,24 @@ _COLUMNS = {
 
 def tokenizer() -> Any:
     """Return a tokenizer of words that is made here, with a chat template."""
-    from tokenizers import Tokenizer, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    words = Tokenizer(models.WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
-    words.pre_tokenizer = pre_tokenizers.Whitespace()
-    made = PreTrainedTokenizerFast(tokenizer_object=words, unk_token="[UNK]", eos_token="[UNK]", pad_token="[UNK]")
+    tokenizers: Any = import_module("tokenizers")
+    words = tokenizers.Tokenizer(import_module("tokenizers.models").WordLevel({"[UNK]": 0}, unk_token="[UNK]"))
+    fast: Any = import_module("transformers").PreTrainedTokenizerFast
+    made = fast(tokenizer_object=words, unk_token="[UNK]", eos_token="[UNK]", pad_token="[UNK]")
     made.chat_template = _TEMPLATE
     return made
 
 
 def read_back(form: str, path: str, cache: str) -> str:
     """Return a line that says what came of the file at *path*."""
-    from datasets import load_dataset
-    from trl.data_utils import apply_chat_template, is_conversational
-
-    rows: Any = load_dataset("json", data_files=path, split="train", cache_dir=cache)
+    trl: Any = import_module("trl.data_utils")
+    rows: Any = import_module("datasets").load_dataset("json", data_files=path, split="train", cache_dir=cache)
     missing = _COLUMNS[form] - {*rows.column_names}
     assert not missing, f"{form}: {missing} are missing"
     known = rows.select_columns(sorted(_COLUMNS[form]))
-    assert all(is_conversational(row) for row in known), f"{form}: a row is no conversation"
+    assert all(trl.is_conversational(row) for row in known), f"{form}: a row is no conversation"
     made = tokenizer()
-    rendered = [apply_chat_template(row, made) for row in known]
+    rendered = [trl.apply_chat_template(row, made) for row in known]
     assert all(isinstance(text, str | bool) for row in rendered for text in row.values())
     first = ", ".join(f"{name} {len(text):,}" for name, text in rendered[0].items() if isinstance(text, str))
     return f"{form}: {len(rows)} rows; the first rendered, in characters: {first}"
@@ -56,8 +54,6 @@ def read_back(form: str, path: str, cache: str) -> str:
 
 def main() -> None:
     """Read back each file that is named."""
-    from importlib.metadata import version
-
     print(", ".join(f"{name} {version(name)}" for name in ("datasets", "trl", "transformers")))
     with tempfile.TemporaryDirectory() as cache:
         for argument in sys.argv[1:]:
