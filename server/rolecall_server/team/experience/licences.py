@@ -41,7 +41,7 @@ _CLASSIFIED = {
     "The Unlicense (Unlicense)": "Unlicense",
 }
 _MARKED = re.compile(r"SPDX-License-Identifier:[ \t]{0,4}([A-Za-z0-9.+() -]{1,120})")
-_OPERATOR = re.compile(r"\s+(?:OR|AND)\s+", re.IGNORECASE)
+_OPERATOR = re.compile(r"\s{1,9}(?:OR|AND)\s{1,9}", re.IGNORECASE)
 
 
 def licences_of(workspace: Workspace) -> frozenset[str]:
@@ -62,8 +62,10 @@ def allows(allowed: Collection[str], licence: str) -> bool:
     known = {one.casefold() for one in allowed}
     if "(" in licence:
         return all(one.strip("() ").casefold() in known for one in _OPERATOR.split(licence))
-    choices = re.split(r"\s+OR\s+", licence, flags=re.IGNORECASE)
-    return any(all(_strip(one) in known for one in re.split(r"\s+AND\s+", choice, flags=re.I)) for choice in choices)
+    choices = re.split(r"\s{1,9}OR\s{1,9}", licence, flags=re.IGNORECASE)
+    return any(
+        all(_strip(one) in known for one in re.split(r"\s{1,9}AND\s{1,9}", choice, flags=re.I)) for choice in choices
+    )
 
 
 def named_in(setting: str) -> tuple[str, ...]:
@@ -111,5 +113,5 @@ def _written(workspace: Workspace) -> Iterator[str]:
 
 def _recognised(text: str) -> str:
     """Return the licence that *text* is, by its words."""
-    words = " ".join(re.sub(r"[^a-z0-9./-]+", " ", text.lower()).split())
+    words = " ".join(re.sub(r"[^a-z0-9./-]++", " ", text.lower()).split())
     return next((name for name, phrase in _PHRASES if phrase in words), UNKNOWN)
