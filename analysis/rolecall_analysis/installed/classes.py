@@ -35,7 +35,7 @@ _PLAIN_DECORATORS = frozenset(
 _ALIAS = re.compile(r"\w++(?:\s*+:[^=]*+)?\s*+=\s*+((?:[^\W\d]\w*+\.)*+[^\W\d]\w*+)")
 _OPEN_CLASS = re.compile(
     r"\bsetattr\s*\(\s*(?:self|cls|type\(|klass|new|obj|result|instance|other)\b|\bdef __getattr(?:ibute)?__"
-    r"|__dict__\s*(?:\.update|\.setdefault|\[[^\]\n]*+\]\s*=|\|?=(?!=))"
+    r"|__dict__\s*(?:\.update|\.setdefault|\[[^\]\n]{0,100}+\]\s*=|\|?=(?!=))"
     r"|\bvars\s*\(\s*(?:self|cls)?\s*\)|\blocals\s*\(|\bexec\s*\(|\b__getattr__\s*="
 )
 """Text of a class that may have members which no statement names."""

@@ -35,7 +35,7 @@ _MADE_UP = "__getattr__"
 _COMPARED = re.compile(r"\braise\b[^\n]*+|\b\w++\s*==\s*[\"']\w++[\"']|def [^\n]*+")
 
 _OPEN_MODULE = re.compile(
-    r"\bexec\s*\(|\bsys\.modules\s*(?:\[[^\]\n]*+\]\s*=|\.(?:setdefault|update)|\[__name__\])"
+    r"\bexec\s*\(|\bsys\.modules\s*(?:\[[^\]\n]{0,100}+\]\s*=|\.(?:setdefault|update)|\[__name__\])"
     r"|\b__path__\b|^__getattr__|\bsetattr\s*\(\s*(?:sys\.|mod\w*+\s*,|this\w*+\s*,|__import__)|global_enum|\b_convert_?\(",
     re.MULTILINE,
 )
@@ -261,7 +261,9 @@ def _fills_namespace(text: str) -> bool:
         name, rest = found[1], found[2] or ""
         if rest and _ONLY_READ.match(rest) is None:
             return True
-        if name and re.search(rf"\b{name}\s*(?:\[[^\]\n]*\]\s*=[^=]|\.(?:update|setdefault|pop)\b)", text):
+        if name and re.search(
+            rf"\b{name}\s{{0,8}}(?:\[[^\]\n]{{0,100}}+\]\s{{0,8}}=[^=]|\.(?:update|setdefault|pop)\b)", text
+        ):
             return True
         if not rest and not name and re.search(r"(?:\bin|=|==)\s*$", text[: found.start()]) is None:
             return True

@@ -160,7 +160,7 @@ def _is_given(world: World, paths: Iterable[str], name: str) -> bool:
 def _is_defined_near(world: World, paths: Iterable[str], name: str) -> bool:
     """Return whether something of that name is defined in the packages that *paths* lie in, or in the repository."""
     defined = re.compile(
-        rf"\bdef\s+{re.escape(name)}\b|^\s+{re.escape(name)}\s*[:=]|\.{re.escape(name)}\s*[:=]", re.MULTILINE
+        rf"\bdef\s+{re.escape(name)}\b|^[ \t]++{re.escape(name)}\s*[:=]|\.{re.escape(name)}\s*[:=]", re.MULTILINE
     )
     own = (world.snapshot.text(path) or "" for path in world.snapshot.mentioning(name))
     return any(defined.search(text) for text in (*_texts(world, paths, name), *own))
