@@ -140,7 +140,7 @@ def test_a_name_that_passing_tests_have_as_well_says_less_than_one_that_only_the
         "AttributeError: 'Receipt' object has no attribute 'total'",
         "AttributeError: type object 'Receipt' has no attribute 'total'",
         "AttributeError: module 'shop.receipt' has no attribute 'total'",
-        "ImportError: cannot import name 'total' from 'shop.receipt' (/work/shop/receipt.py)",
+        "ImportError: cannot import name 'total' from 'shop.receipt' (/home/dev/shop/receipt.py)",
     ],
 )
 def test_where_a_name_is_missing_what_stands_beside_it_is_suspected(message: str) -> None:
