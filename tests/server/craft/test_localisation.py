@@ -74,7 +74,9 @@ def test_a_function_that_only_the_failing_test_ran_comes_first() -> None:
 
 def test_of_functions_that_the_same_tests_ran_the_one_that_raised_comes_first() -> None:
     spectrum = Spectrum({TOTAL: ran("total", "add", "tax")})
-    assert places(rank_suspects(SHOP, [TOTAL], spectrum))[0] == "shop/price.py::total"  # the nearest to the test
+    (nearest, *_) = rank_suspects(SHOP, [TOTAL], spectrum)
+    assert nearest.place == "shop/price.py::total"  # the nearest to the test
+    assert nearest.reasons[0] == "run by the failing test"
     found = rank_suspects(SHOP, [TOTAL], spectrum, [TracebackLine(PRICE, 2), TracebackLine(PRICE, 4)])
     assert places(found)[0] == "shop/price.py::add"
     assert "it was raised there, in line 4" in found[0].reasons
@@ -148,7 +150,7 @@ def test_where_a_name_is_missing_what_stands_beside_it_is_suspected(message: str
     assert places(rank_suspects(SHOP, [TOTAL], spectrum))[0] == "shop/price.py::total"
     first, *_ = rank_suspects(SHOP, ["tests/test_receipt.py"], spectrum, (), [message])
     assert first.place == "shop/receipt.py::Receipt.text"
-    assert "the message misses a name beside it" in first.reasons
+    assert "the message says that a name is missing in it, or beside it" in first.reasons
 
 
 def test_of_two_functions_the_one_in_the_module_that_the_test_file_is_named_after_comes_first() -> None:

@@ -343,7 +343,7 @@ def _suspect(one: Definition, evidence: _Evidence) -> Suspect:
     if evidence.is_said(one):
         said.append("the message of the failure names it")
     if evidence.lacks(one):
-        said.append("the message misses a name beside it")
+        said.append("the message says that a name is missing in it, or beside it")
     return Suspect(*place, one.span.start.line + 1, round(evidence.score(place), 4), tuple(said))
 
 
@@ -357,7 +357,8 @@ def _said_by_runs(place: Place, evidence: _Evidence) -> list[str]:
     )
     who = "the failing test" if all_failing == 1 else f"{n_failing} of {all_failing} failing tests"
     n_passing = evidence.runs_passing.get(place, 0)
-    return [f"run by {who} and by {n_passing or 'none'} of {all_passing:,} that pass"]
+    others = f" and by {n_passing or 'none'} of {all_passing:,} that pass" if all_passing else ""
+    return [f"run by {who}{others}"]
 
 
 def _said_by_traceback(place: Place, evidence: _Evidence) -> list[str]:
