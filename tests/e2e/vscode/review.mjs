@@ -81,7 +81,7 @@ async function readDecideEdit() {
     await tab("price.py").waitFor();
   });
   await step("rejected-with-a-reason", async () => {
-    await lens("Why").click();
+    await lens("Why h2").click();
     await page.locator(".review-thread-reply-button:visible").first().click();
     await page.keyboard.type("Callers round it themselves.");
     await page.locator(".review-widget .form-actions").getByText("Reject", { exact: true }).first().click();
