@@ -16,6 +16,7 @@ from typing import Any
 
 import psutil
 import pytest
+from lsprotocol.types import CodeAction
 from pygls.protocol.json_rpc import JsonRPCRequestMessage
 
 from rolecall_server.lsp.protocol import MAX_BODY_BYTES, make_converter
@@ -322,6 +323,11 @@ def test_parameters_that_no_type_is_known_for_stay_as_they_were_sent() -> None:
     params = {"many": [{} for _ in range(1_000)], "type_name": "two words"}
     fields = {"jsonrpc": "2.0", "id": 1, "method": "rolecall/status", "params": params}
     assert make_converter().structure(fields, JsonRPCRequestMessage).params is params
+
+
+def test_a_long_text_in_place_of_a_list_is_one_fault_and_not_one_for_each_letter() -> None:
+    with pytest.raises(TypeError):  # a group of errors is none
+        make_converter().structure({"title": "", "diagnostics": "x" * 20_000}, CodeAction)
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b"{}", b'{"jsonrpc": "2.0", "id": 1.5, "method": "shutdown"}'])

@@ -118,9 +118,10 @@ def outline(body: bytes) -> dict[str, Any]:
 def make_converter() -> Converter:
     """Return the converter of messages, which leaves what it has no type for as JSON has it.
 
-    pygls would make a class of each object in it, which takes a hundred times as long as reading it.
+    pygls would make a class of each object in it, which takes a hundred times as long as reading it. It stops at the
+    first fault: a long text in place of a list has one for each of its letters.
     """
-    made = converters.get_converter()
+    made = converters.get_converter(Converter(detailed_validation=False))
 
     def structure(fields: Mapping[str, Any], kind: type[Any]) -> Any:
         return kind(**{field.name: fields.get(field.name) for field in attrs.fields(kind)})
