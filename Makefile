@@ -22,8 +22,9 @@ export UV_COMPILE_BYTECODE := 1
 
 .PHONY: demo test attack test-fast test-long test-e2e test-vscode test-pythons test-odd check format bench vsix clean system
 
+# The plugins of this environment take longer to load than the library's tests to run.
 demo: .venv/ready $(LIBRARY)
-	@$(RUN) rolecall demo --library $(LIBRARY) $(ARGS)
+	@PYTEST_DISABLE_PLUGIN_AUTOLOAD=1 $(RUN) rolecall demo --library $(LIBRARY) $(ARGS)
 
 test: test-fast test-long test-e2e
 

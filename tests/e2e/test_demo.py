@@ -29,6 +29,7 @@ def environ(tmp_path: Path) -> dict[str, str]:
     return environment(
         tmp_path / "home",
         TMPDIR=str(tmp_path / "temporary"),
+        PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",
         HTTP_PROXY=nowhere,
         HTTPS_PROXY=nowhere,
         ALL_PROXY=nowhere,

@@ -480,6 +480,30 @@ async def test_an_installed_plugin_is_kept_from_measuring_itself(
     assert run.coverage["shop.py"].ratio == 1
 
 
+async def test_who_has_pytest_load_no_installed_plugins_has_none_loaded_in_the_sandbox(
+    workspace_of: WorkspaceOf,
+    run_in_shadow: RunInShadow,
+    make_environment: Callable[..., Path],
+    root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    site = make_environment(root / ".venv")
+    (site / "greeting.py").write_text("def pytest_configure(config): config.greets = True\n")
+    (site / "greeting-1.dist-info").mkdir()
+    (site / "greeting-1.dist-info/METADATA").write_text("Metadata-Version: 2.1\nName: greeting\nVersion: 1\n")
+    (site / "greeting-1.dist-info/entry_points.txt").write_text("[pytest11]\ngreeting = greeting\n")
+    workspace = workspace_of("""
+        #- test_a.py
+        def test_plain(pytestconfig): assert not hasattr(pytestconfig, "greets")
+    """)
+    interpreter = Interpreter(root / ".venv" / "bin" / "python", ".venv")
+    run = await run_in_shadow(workspace, interpreter=interpreter)
+    assert outcomes(run) == {"test_a.py::test_plain": "failed"}, run.reason
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    run = await run_in_shadow(workspace, interpreter=interpreter)
+    assert outcomes(run) == {"test_a.py::test_plain": "passed"}, run.reason
+
+
 async def test_a_crash_keeps_what_ran_before_it(workspace_of: WorkspaceOf, run_in_shadow: RunInShadow) -> None:
     run = await run_in_shadow(
         workspace_of("""

@@ -16,6 +16,8 @@ from rolecall_server.sandbox.walls.confinement import Command
 
 _START = "import sys; sys.path[0] = sys.argv.pop(1); import rolecall_start; sys.exit(rolecall_start.main())"
 """``python -m pytest -p rolecall_report``, without the workspace on the path while both are imported."""
+_NO_INSTALLED_PLUGINS = "PYTEST_DISABLE_PLUGIN_AUTOLOAD"
+"""pytest's own variable: where a developer sets it, it holds in the sandbox too. A dozen plugins load for 2 s."""
 
 
 def request_report(
@@ -81,8 +83,10 @@ def _started(
 
 def steering_flags(capabilities: Capabilities) -> list[str]:
     """Return the flags that keep installed plugins from measuring, scattering or shuffling, so that each run is like
-    the last.
+    the last; none where plugins that are installed are not loaded.
     """
+    if os.environ.get(_NO_INSTALLED_PLUGINS):
+        return []
     flags = {
         "pytest_cov": ["--no-cov"],
         "xdist": ["--numprocesses=0", "--dist=no"],
@@ -114,6 +118,8 @@ def python_environment(shadow: Shadow, capabilities: Capabilities, folder: RunFo
         "PYTHONHASHSEED": "0",
         "PYTHONPATH": os.pathsep.join(map(str, search_path)),
     }
+    if value := os.environ.get(_NO_INSTALLED_PLUGINS):
+        environment[_NO_INSTALLED_PLUGINS] = value
     if capabilities.user_base is not None and capabilities.user_base.is_dir():
         environment["PYTHONUSERBASE"] = str(capabilities.user_base)
     return environment
