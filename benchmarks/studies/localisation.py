@@ -31,7 +31,7 @@ from typing import Any
 
 from rich.table import Table
 
-from rolecall_analysis import Index, Position, enclosing_definition
+from rolecall_analysis import Index, Position, Snapshot, enclosing_definition
 from rolecall_server.cli.screen import wide_screen
 from rolecall_server.craft.history import NOTHING_KNOWN, learned_from
 from rolecall_server.craft.repair.failure_text import frames_in
@@ -96,7 +96,7 @@ def collect(task: dict[str, Any], clones: Path, python: Path, folder: Path, suit
     except RolecallError as error:
         print(f"{task['id']}: {error}", file=sys.stderr, flush=True)
         return
-    (place / "kept.pickle").write_bytes(pickle.dumps(kept))
+    (place / "kept.pickle").write_bytes(pickle.dumps((kept.failing, kept.run)))
     print(
         f"{task['id']}: {len(kept.failing)} of {len(task['f2p'])} fail, {len(kept.run.functions)} watched", flush=True
     )
@@ -159,16 +159,24 @@ def changed(task: dict[str, Any], clone: Path, root: Path) -> Iterator[str]:
 
 def ranked(place: Path) -> tuple[Suspect, ...]:
     """Return the suspects for the failure that is kept at *place*."""
-    kept: Kept = pickle.loads((place / "kept.pickle").read_bytes())
     index = Index(place / "tree")
     index.scan()
-    snapshot = index.snapshot()
+    found = suspected_in(read_kept(place), index.snapshot())
+    index.close()
+    return found
+
+
+def read_kept(place: Path) -> Kept:
+    """Return the failure that is kept at *place*."""
+    return Kept(*pickle.loads((place / "kept.pickle").read_bytes()))
+
+
+def suspected_in(kept: Kept, snapshot: Snapshot) -> tuple[Suspect, ...]:
+    """Return the suspects for *kept* in the repository of *snapshot*."""
     ids = [one.test_id for one in kept.failing]
     frames = [frame for one in kept.failing for frame in frames_in(one.detail, snapshot)]
     spectrum = spectrum_of(kept.run, learned_from(NOTHING_KNOWN, kept.run, snapshot), ids)
-    found = rank_suspects(snapshot, ids, spectrum, frames, [one.message for one in kept.failing])
-    index.close()
-    return found
+    return rank_suspects(snapshot, ids, spectrum, frames, [one.message for one in kept.failing])
 
 
 def score(folder: Path, half: str, *, each: bool) -> None:
