@@ -37,7 +37,7 @@ def test_the_prompts_are_those_of_thirteen_modules() -> None:
         "opening",
         "redesign",
         "replaying",
-        "rungs",
+        "telling",
         "structured",
         "whole_change",
     }

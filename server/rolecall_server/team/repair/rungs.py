@@ -5,53 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import groupby, islice
+from itertools import islice
 from pathlib import Path
 
 from rolecall_analysis import Definition, find_definition
 from rolecall_server.context import Focus, Parts, named_files
 from rolecall_server.craft.attempt import Attempt, Rung, Try
 from rolecall_server.craft.attempts import SHORT_EDIT_FORMAT
-from rolecall_server.craft.feedback import fenced, trimmed
 from rolecall_server.craft.history import name_of
 from rolecall_server.craft.repair.feedback_forms import ask_explanation, kind_of, tell_values
 from rolecall_server.craft.repair.localisation import Suspect
 from rolecall_server.model import ChatMessage
-from rolecall_server.model.prompts import prompts_beside
-from rolecall_server.sandbox import NotRun, TestResult, TestRun
+from rolecall_server.sandbox import NotRun, TestResult
 from rolecall_server.team.messages.edits import Edits, desk_with
 from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.repair.reproducing import Reproduction, left_of
+from rolecall_server.team.repair.telling import MOST_TESTS, RANKED, task_of, tell_others
 from rolecall_server.team.request import Desk, FailureToMend
 from rolecall_server.workspace import file_exists, why_private
 
 _PROFILE = Path(__file__).with_name("engineer_repair.md")
-_PROMPTS = prompts_beside(__file__)
-_MOST_TESTS = 4
-"""Failing tests that are shown with what they say; the others are named."""
-_CASES = 2
-"""Cases of a test that are told beside the one that is shown."""
-_MOST_NAMED = 12
-_DETAIL_LINES = 30
-_LOG_LINES = 60
 _IN_VIEW = 5
 _LINES_IN_VIEW = 160
 """Of the suspects' own lines on the first rung, unless the first of them is longer."""
-_RANKED = 8
 _IN_A_FILE = 20
 _FILES = 2
 _MOST_ASKED = 300
 """Lines of a function or file that is shown because the model asked to see it."""
 _WHOLE_LINES = 400
 """Of a longer file the suspects are shown on the second rung, in as many lines."""
-_SAID = 1_200
-"""Characters of what was said of an earlier try."""
-_ADDRESS = re.compile(r" at 0x[0-9a-f]{1,16}\b")
-_EMPTY = frozenset({"E", "E     Use -v to get more diff", "E     Use -v to get the full diff"})
 _NO_CHANGE = re.compile(r"^No change: (.{1,600})$", re.MULTILINE)
 _PLACE = re.compile(r"(?<![\w./-])([\w./-]{1,300}+)(?:::([\w.]{1,200}+))?")
-_TOLD_LINE = re.compile(r"^(?:>|E  |[^\s:][^:\n]{0,300}\.py:\d)")
 
 
 async def first_rung(desk: Desk, found: Reproduction, failure: FailureToMend) -> tuple[ChatMessage, ...]:
@@ -61,9 +46,9 @@ async def first_rung(desk: Desk, found: Reproduction, failure: FailureToMend) ->
     shown = _in_view(desk, found.suspects)
     parts = _view(desk, found, shown)
     told = await _values(desk, found.failing, {}) if _is_endless(found) else ""
-    others = _others(found.suspects, shown)
+    others = tell_others(found.suspects, shown)
     return await _open(
-        replace(desk, lookups=()), Focus("", parts=tuple(parts)), _task(found, failure, (), told, others)
+        replace(desk, lookups=()), Focus("", parts=tuple(parts)), task_of(found, failure, (), told, others)
     )
 
 
@@ -81,14 +66,14 @@ async def next_rung(
     if asked[-1] or (tries[-1].helped and found.suspects):
         shown = _in_view(kept, found.suspects)
         focus = Focus("", parts=tuple(_view(kept, found, shown, wanted)))
-        task = _task(found, failure, tries, "", _others(found.suspects, shown))
+        task = task_of(found, failure, tries, "", tell_others(found.suspects, shown))
         return Rung(await _open(replace(kept, lookups=()), focus, task))
     n_failed = sum(not parts and not one.helped for parts, one in zip(asked, tries, strict=True))
     parts = [*_tests(kept, found.failing), *_files(kept, found.suspects), *wanted]
     told = await _values(kept, best.failures or found.failing, best.files)
     if n_failed == 1 and len(parts) > len({test.test_id.partition("::")[0] for test in found.failing}):
         focus = Focus("", parts=tuple(parts))
-        return Rung(await _open(replace(kept, lookups=()), focus, _task(found, failure, tries, told)))
+        return Rung(await _open(replace(kept, lookups=()), focus, task_of(found, failure, tries, told)))
     told = "\n\n".join(part for part in (told, ask_explanation() if n_failed > 1 else "") if part)
     return Rung(await _in_repository(kept, found, failure, tries, told), conversation(desk))
 
@@ -143,11 +128,11 @@ async def _values(desk: Desk, failing: Sequence[TestResult], files: Mapping[str,
 async def _in_repository(
     desk: Desk, found: Reproduction, failure: FailureToMend, tries: Sequence[Try], told: str = ""
 ) -> tuple[ChatMessage, ...]:
-    names = " ".join(one.place for one in found.suspects[:_RANKED])
-    said = " ".join(one.message for one in found.failing[:_MOST_TESTS]) or found.reported.error
+    names = " ".join(one.place for one in found.suspects[:RANKED])
+    said = " ".join(one.message for one in found.failing[:MOST_TESTS]) or found.reported.error
     brief = f"{_tested(found)} {said} {names}"
     focus = Focus("", brief=brief, writes_code=True, named=named_files(desk.workspace, brief))
-    return await _open(desk, focus, _task(found, failure, tries, told))
+    return await _open(desk, focus, task_of(found, failure, tries, told))
 
 
 async def _open(desk: Desk, focus: Focus, task: str) -> tuple[ChatMessage, ...]:
@@ -155,13 +140,13 @@ async def _open(desk: Desk, focus: Focus, task: str) -> tuple[ChatMessage, ...]:
 
 
 def _tested(found: Reproduction) -> str:
-    return " ".join(dict.fromkeys(name_of(one.test_id) for one in found.failing[:_MOST_TESTS]))
+    return " ".join(dict.fromkeys(name_of(one.test_id) for one in found.failing[:MOST_TESTS]))
 
 
 def _tests(desk: Desk, failing: Sequence[TestResult]) -> Iterator[Parts]:
     """Yield the failing tests as they are written."""
     names: dict[str, list[str]] = {}
-    for one in failing[:_MOST_TESTS]:
+    for one in failing[:MOST_TESTS]:
         path, _, name = name_of(one.test_id).partition("::")
         names.setdefault(path, []).append(name.replace("::", "."))
     for path, wanted in names.items():
@@ -200,106 +185,3 @@ def _files(desk: Desk, suspects: Sequence[Suspect]) -> Iterator[Parts]:
             if n_lines <= left:
                 left -= n_lines
                 yield Parts(path, (one.name,), _suspected(one), is_alone=True)
-
-
-def _task(
-    found: Reproduction, failure: FailureToMend, tries: Sequence[Try], told: str, ranked: str | None = None
-) -> str:
-    """Return what fails and what is to be done; *ranked* tells of the suspects, ``None``: all of them, with reasons."""
-    may_change = failure.changes_tests
-    parts = [
-        "# What fails",
-        _failures(found.failing) if found.failing else _report(failure),
-        told,
-        _ranked(found.suspects) if ranked is None else ranked,
-        _tried(tries, found.failing),
-        "# Your task",
-        _PROMPTS["tests may change" if may_change else "tests stay"],
-    ]
-    return "\n\n".join(part for part in parts if part)
-
-
-def _failures(failing: Sequence[TestResult]) -> str:
-    """Return how the tests fail: of the cases of a test one in full, the one that says it in the fewest words."""
-    by_test: dict[str, list[TestResult]] = {}
-    for one in failing:
-        by_test.setdefault(name_of(one.test_id), []).append(one)
-    groups = [*by_test.values()]
-    told = [_PROMPTS["fails"], *(part for cases in groups[:_MOST_TESTS] for part in _cases(cases))]
-    names = [f"- {cases[0].test_id}: {cases[0].message}" for cases in groups[_MOST_TESTS:_MOST_NAMED]]
-    more = len(groups) - _MOST_NAMED
-    return "\n\n".join([*told, "\n".join([*names, *([f"- and {more} more"] if more > 0 else [])])]).rstrip()
-
-
-def _cases(cases: Sequence[TestResult]) -> Iterator[str]:
-    """Yield the parts that tell of one test: its shortest case whole, some others in a line each."""
-    shown, *others = sorted(cases, key=lambda one: len(one.message) + len(one.detail))
-    detail = _detail(shown.detail)
-    said = shown.message.partition("\n")[0]
-    is_told = bool(said) and (said in detail or (said.partition(": ")[2] or said) in detail)
-    yield "\n".join(part for part in (f"### {shown.test_id}", "" if is_told else shown.message, fenced(detail)) if part)
-    if others:
-        lines = [f"- [{one.test_id.partition('[')[2]}: {one.message}" for one in others[:_CASES]]
-        more = len(others) - _CASES
-        yield "\n".join([_PROMPTS["cases"], *lines, *([f"- and {more} more"] if more > 0 else [])])
-
-
-def _detail(detail: str) -> str:
-    """Return the lines of a traceback that say where it went and what was wrong: the code around them is shown."""
-    plain = _ADDRESS.sub("", detail)
-    lines = [line for line in plain.splitlines() if _TOLD_LINE.match(line) and line.rstrip() not in _EMPTY]
-    return trimmed("\n".join(_without_repeats(lines)) or plain, _DETAIL_LINES)
-
-
-def _without_repeats(lines: Sequence[str]) -> Iterator[str]:
-    """Yield *lines*, of those that repeat themselves one, with how often."""
-    for line, same in groupby(lines):
-        n_same = len([*same])
-        yield line if n_same == 1 else f"{line}  [{n_same} times]"
-
-
-def _report(failure: FailureToMend) -> str:
-    log = trimmed(_ADDRESS.sub("", failure.log), _LOG_LINES)
-    return "\n\n".join([_PROMPTS["reported"], fenced(log)])
-
-
-def _others(suspects: Sequence[Suspect], shown: Sequence[Suspect]) -> str:
-    left = [one.place for one in suspects[:_RANKED] if one not in shown]
-    return "\n".join([f"{_PROMPTS['other suspects']}\n", *(f"- {place}" for place in left)]) if left else ""
-
-
-def _ranked(suspects: Sequence[Suspect]) -> str:
-    if not suspects:
-        return ""
-    told = (f"- {one.place}: {'; '.join(one.reasons)}" for one in suspects[:_RANKED])
-    return "\n".join([f"{_PROMPTS['suspects']}\n", *told])
-
-
-def _tried(tries: Sequence[Try], failing: Sequence[TestResult]) -> str:
-    if not tries:
-        return ""
-    told = [f"{number}. {_told(one, failing)}" for number, one in enumerate(tries, start=1)]
-    return "\n\n".join(["# What was tried", _PROMPTS["tries"], *told])
-
-
-def _told(one: Try, failing: Sequence[TestResult]) -> str:
-    said, again, helped = one.said.strip()[:_SAID], one.is_again, one.helped
-    if one.attempt is None:
-        verdict = _PROMPTS["again" if again else "no edit"]
-    else:
-        verdict = " ".join(
-            [_PROMPTS["helped" if helped else "did not help"], _ended(one.attempt, () if helped else failing)]
-        )
-    return f"{said}\n   {verdict}"
-
-
-def _ended(attempt: Attempt, failing: Sequence[TestResult]) -> str:
-    if attempt.syntax_errors:
-        return attempt.syntax_errors[0]
-    run = attempt.run
-    if not isinstance(run, TestRun) or run.status != "ran":
-        return _PROMPTS["unended"].format(reason=run.reason)
-    before = {one.test_id: one.message for one in failing}
-    if {one.test_id: one.message for one in attempt.failures} == before:
-        return _PROMPTS["same"]
-    return "\n".join(["", *(f"   - {one.test_id}: {one.message}" for one in attempt.failures[:_MOST_TESTS])])
