@@ -31,7 +31,7 @@ from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.settings import read_settings
 from rolecall_server.store import open_store
 from rolecall_server.team.repair.reproducing import Reproduction
-from rolecall_server.team.repair.rungs import first_rung, next_rung
+from rolecall_server.team.repair.rungs import Climb, first_rung, next_rung
 from rolecall_server.team.request import Desk, FailureToMend, Repository
 from rolecall_server.team.roles.declarations import our_roles
 from rolecall_server.team.run import open_bench
@@ -81,26 +81,30 @@ async def sizes_of(place: Path, right: Sequence[str], python: Path) -> list[int]
         suspects = suspected_in(kept, snapshot)
         found = Reproduction(trials, kept.failing, suspects, ReportedFailure())
         failure = FailureToMend(tuple(one.test_id for one in kept.failing))
-        asked = [await first_rung(desk, found, failure)]
+        climb = Climb(found, failure)
+        asked = [await first_rung(desk, climb)]
         start, tries = Attempt({}, kept.run, failures=kept.failing), list[Try]()
-        for suspect in suspects[: N_ATTEMPTS - 1]:
-            tries.append(wrong(desk, suspect, kept))
-            asked.append((await next_rung(desk, found, failure, tries, start)).messages)
+        for number in range(N_ATTEMPTS - 1):
+            tries.append(wrong(desk, suspects[number % len(suspects)] if suspects else None, kept))
+            asked.append((await next_rung(desk, climb, tries, start)).messages)
+        climb = Climb(found, failure)
+        await first_rung(desk, climb)
         told = Try("\n".join(f"No change: {one}" for one in right))
-        asked.append((await next_rung(desk, found, failure, [told], start)).messages)
+        asked.append((await next_rung(desk, climb, [told], start)).messages)
     index.close()
     store.close()
     return [tokens_of(messages) for messages in asked]
 
 
-def wrong(desk: Desk, suspect: Suspect, kept: Kept) -> Try:
-    """Return an attempt at *suspect* that changes nothing but a comment."""
-    lines = split_lines(desk.snapshot.text(suspect.path) or "")
-    definition = find_definition(desk.snapshot, suspect.path, suspect.name)
-    assert definition is not None
-    lines.insert(definition.span.end.line + 1, "# nothing\n")
-    said = f"Hypothesis: {suspect.place}: it gives the wrong value for the input of the test."
-    return Try(said, Attempt({suspect.path: "".join(lines)}, kept.run, failures=kept.failing))
+def wrong(desk: Desk, suspect: Suspect | None, kept: Kept) -> Try:
+    """Return an attempt at *suspect* that changes nothing but a comment; nothing at all where there is none."""
+    files: dict[str, str | None] = {}
+    if suspect is not None and (definition := find_definition(desk.snapshot, suspect.path, suspect.name)) is not None:
+        lines = split_lines(desk.snapshot.text(suspect.path) or "")
+        lines.insert(definition.span.end.line, "# nothing\n")
+        files[suspect.path] = "".join(lines)
+    said = f"Hypothesis: {suspect.place if suspect else 'nothing'}: it gives the wrong value for the input of the test."
+    return Try(said, Attempt(files, kept.run, failures=kept.failing))
 
 
 def tokens_of(messages: Sequence[ChatMessage]) -> int:

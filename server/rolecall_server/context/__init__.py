@@ -3,6 +3,7 @@ tokens.
 """
 
 from rolecall_server.context.at_hand import AtHand, EditorDiagnostic
+from rolecall_server.context.found import corpus_of
 from rolecall_server.context.items import ContextItem, LeftOut, PackSource
 from rolecall_server.context.named import named_files
 from rolecall_server.context.pack import ContextPack, Focus, Parts, names_one_thing, pack, pack_rules, render
@@ -16,6 +17,7 @@ __all__ = [
     "LeftOut",
     "PackSource",
     "Parts",
+    "corpus_of",
     "named_files",
     "names_one_thing",
     "pack",

@@ -43,7 +43,7 @@ from rolecall_server.context.items import (
 )
 from rolecall_server.context.named import named_passages
 from rolecall_server.context.orientation import ROOT, a_map, changelog, head, how_it_runs, is_changelog
-from rolecall_server.context.parts import in_parts
+from rolecall_server.context.parts import alone, in_parts
 from rolecall_server.errors import FileRefused, RequestRefused
 from rolecall_server.workspace import read_text_or_none
 
@@ -80,7 +80,7 @@ class Parts:
     """Dotted, within the file; empty: all of it."""
     reason: str
     is_alone: bool = False
-    """They are shown without what is around them."""
+    """They are shown with what they use of what is around them, and nothing else."""
 
 
 @dataclass(frozen=True)
@@ -279,8 +279,11 @@ def _surroundings(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[
 def _parts(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem]:
     """Yield the parts of *focus*: the file in parts, or where its own level is too long the definitions alone."""
     for one in focus.parts:
+        if one.is_alone:
+            yield alone(view, one.path, one.names, one.reason)
+            continue
         item = in_parts(view, one.path, one.names, one.reason) if one.names else whole_file(view, one.path, one.reason)
-        if not one.is_alone and item.tokens <= room_tokens * _SHARE_OF_PART:
+        if item.tokens <= room_tokens * _SHARE_OF_PART:
             yield item
             continue
         found = (find_definition(view.snapshot, one.path, name) for name in one.names)

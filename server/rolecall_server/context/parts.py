@@ -6,12 +6,16 @@ A line that begins with dots stands for each run of lines that is left out, with
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from functools import partial
 from itertools import groupby
 
-from rolecall_analysis import Definition, definitions_in
+from rolecall_analysis import Definition, FileFacts, definitions_in
+from rolecall_analysis.queries.definitions import is_inside
+from rolecall_analysis.retrieval.words import identifiers
 from rolecall_server.context.items import ContextItem, PackSource, whole_file
-from rolecall_server.workspace import split_lines
+from rolecall_server.workspace import read_text_file, split_lines
 
 _LONG_TABLE = 30
 """A statement of the module with more lines is data; its beginning shows its form."""
@@ -40,8 +44,32 @@ def in_parts(view: PackSource, path: str, wanted: Collection[str], reason: str) 
     kept = _kept(lines, definitions, wanted)
     if len(kept) == len(lines):
         return whole
-    text = "".join(_written(lines, kept, definitions))
+    text = "".join(_written(lines, kept, partial(_gap, definitions)))
     return ContextItem(path, f"{reason}; {HOW_TO_READ}", "parts", text, 1, view.count_tokens(text), _runs(kept))
+
+
+def alone(view: PackSource, path: str, wanted: Collection[str], reason: str) -> ContextItem:
+    """Return the definitions *wanted* of *path*, by qualified name, without what else is there: of the classes around
+    them the first lines, and of classes and module those imports and variables that they use.
+
+    Raises:
+        FileRefused: it cannot be read.
+    """
+    lines = split_lines(read_text_file(view.workspace, path).text)
+    definitions = [one for one in definitions_in(view.snapshot, path) if _end(one) < len(lines)]
+    named = [one for one in definitions if one.kind != "variable" and one.qualified_name in wanted]
+    blocks = [one for one in named if not any(name.rpartition(".")[2] == "overload" for name in one.decorators)]
+    kept = {number for one in blocks for number in _span(one)}
+    for one in definitions:
+        if one.kind != "variable" and any(is_inside(block.scope, one.qualified_name) for block in blocks):
+            kept |= _head(lines, one)
+    names = frozenset(identifiers("".join(lines[number] for number in kept)))
+    kept |= _bindings(view.snapshot.files[path], lines, definitions, blocks, names)
+    kept = _with_short_gaps(kept, lines)
+    text = "".join(
+        _written(lines[: max(kept, default=-1) + 1], kept, lambda run: f"... lines {run[0] + 1} to {run[-1] + 1}")
+    )
+    return ContextItem(path, reason, "parts", text, 1, view.count_tokens(text), _runs(kept))
 
 
 def without_licence(view: PackSource, path: str, reason: str) -> ContextItem:
@@ -99,6 +127,50 @@ def _around(lines: Sequence[str], definitions: Sequence[Definition], wanted: Def
     return kept | _span(wanted)
 
 
+def _head(lines: Sequence[str], definition: Definition) -> set[int]:
+    """Return the lines of *definition* up to the end of its signature."""
+    first = definition.name_span.start.line
+    last = next((n for n in range(first, _end(definition)) if lines[n].rstrip().endswith(":")), first)
+    return set(range(definition.span.start.line, last + 1))
+
+
+def _bindings(
+    facts: FileFacts,
+    lines: Sequence[str],
+    definitions: Sequence[Definition],
+    blocks: Sequence[Definition],
+    names: AbstractSet[str],
+) -> set[int]:
+    """Return the lines that bind *names* for *blocks*, and the entries of ``__all__`` for these; of long statements the
+    first line, the last, and those that have such a name.
+    """
+    scopes = {"", *(one.scope for one in blocks)}
+    exported = {one.name for one in blocks if not one.scope}.intersection(facts.exported or ())
+    inner = {number for one in definitions if one.kind in ("function", "method") for number in _span(one)}
+    kept: set[int] = set()
+    for one in facts.imports:
+        if not one.scope and one.bound_name in names and not one.for_types_only:
+            kept |= _of_statement(lines, range(one.span.start.line, one.span.end.line + 1), names)
+    for one in definitions:
+        if one.kind == "variable" and one.scope in scopes and inner.isdisjoint(_span(one)):
+            if one.name == _EXPORTS and exported:
+                kept |= _of_statement(lines, sorted(_span(one)), exported)
+            elif one.name in names:
+                kept |= _of_statement(lines, sorted(_span(one)), frozenset())
+    return kept
+
+
+def _of_statement(lines: Sequence[str], numbers: Sequence[int], names: AbstractSet[str]) -> set[int]:
+    if len(numbers) <= _BEGINNING:
+        return {*numbers}
+    beginning = 1 if names else _BEGINNING
+    return {
+        *numbers[:beginning],
+        numbers[-1],
+        *(number for number in numbers if not names.isdisjoint(identifiers(lines[number]))),
+    }
+
+
 def _level(lines: Sequence[str], definitions: Sequence[Definition], scope: str, within: Iterable[int]) -> set[int]:
     """Return the lines *within* that belong to *scope* itself, the module or a class, and to nothing defined in it; of
     long tables and docstrings the beginning.
@@ -138,25 +210,25 @@ def _licence(lines: Sequence[str]) -> set[int]:
     return set(range(end)) if _LICENCE.search(top) else set()
 
 
-def _written(lines: Sequence[str], kept: Collection[int], definitions: Sequence[Definition]) -> Iterator[str]:
+def _written(lines: Sequence[str], kept: Collection[int], gap: Callable[[Sequence[int]], str]) -> Iterator[str]:
+    """Yield the lines that are *kept*, and for each run of others what *gap* says of it, as far in as it begins."""
     for is_kept, numbers in groupby(range(len(lines)), kept.__contains__):
         run = [*numbers]
         if is_kept:
             yield from (lines[number] for number in run)
         else:
-            yield _gap(lines, run, definitions)
+            text = next((lines[number] for number in run if lines[number].strip()), "")
+            yield f"{text[: len(text) - len(text.lstrip())]}{gap(run)}\n"
 
 
-def _gap(lines: Sequence[str], run: Sequence[int], definitions: Sequence[Definition]) -> str:
+def _gap(definitions: Sequence[Definition], run: Sequence[int]) -> str:
     first, last = run[0], run[-1]
     inside = [one for one in definitions if one.kind != "variable" and first <= one.span.start.line <= last]
     outermost = [one for one in inside if not any(one.scope == other.qualified_name for other in inside)]
     names = [*dict.fromkeys(one.name for one in outermost)]
     more = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
     told = f": {', '.join(names[:_MAX_NAMES])}{more}" if names else ""
-    text = next((lines[number] for number in run if lines[number].strip()), "")
-    indent = text[: len(text) - len(text.lstrip())]
-    return f"{indent}... {len(run)} lines left out ({first + 1} to {last + 1}){told}\n"
+    return f"... {len(run)} lines left out ({first + 1} to {last + 1}){told}"
 
 
 def _runs(numbers: Collection[int]) -> tuple[tuple[int, int], ...]:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rolecall_analysis import Index, definitions_in
 from rolecall_server.context import ContextItem, PackSource
-from rolecall_server.context.parts import in_parts
+from rolecall_server.context.parts import alone, in_parts
 from rolecall_server.model import estimate_tokens
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
@@ -141,3 +141,91 @@ def test_each_line_shown_is_a_line_of_the_file_and_everything_wanted_is_whole(tm
         if one.qualified_name in wanted:
             first, last = one.span.start.line + 1, one.span.end.line + 1
             assert any(start <= first and last <= end for start, end in item.lines)
+
+
+MARKET = """
+    #- till.py
+    from __future__ import annotations
+    import json
+    import re
+    from decimal import (
+        ROUND_DOWN,
+        ROUND_UP,
+        Context,
+        Decimal,
+        getcontext,
+        localcontext,
+    )
+
+    __all__ = [
+        "Till",
+        "audit",
+        "close",
+        "count",
+        "drop",
+        "weigh",
+        "zero",
+    ]
+
+    COINS = re.compile("[0-9]+")
+    NOTES = re.compile("[A-Z]+")
+
+    class Till(dict):
+        fee = 1
+        name = "till"
+
+        def open(self):
+            return 1
+
+        def shut(self):
+            return Decimal(self.fee)
+
+    @overload
+    def count(till: int) -> int: ...
+    @overload
+    def count(till: str) -> str: ...
+    def count(till):
+        return COINS.match(till)
+"""
+
+
+def test_a_method_alone_is_shown_with_the_imports_that_it_uses_its_class_and_what_it_uses_of_it(tmp_path: Path) -> None:
+    shown = alone(view_of(tmp_path, MARKET), "till.py", ["Till.shut"], "why").text
+    assert (
+        shown.rstrip()
+        == """\
+... lines 1 to 3
+from decimal import (
+    ... lines 5 to 7
+    Decimal,
+    getcontext,
+    localcontext,
+)
+... lines 12 to 25
+class Till(dict):
+    fee = 1
+    ... lines 28 to 32
+    def shut(self):
+        return Decimal(self.fee)"""
+    )
+
+
+def test_a_function_alone_is_shown_with_the_variables_that_it_uses_and_its_place_among_the_exports(
+    tmp_path: Path,
+) -> None:
+    shown = alone(view_of(tmp_path, MARKET), "till.py", ["count"], "why").text
+    assert (
+        shown.rstrip()
+        == """\
+... lines 1 to 12
+__all__ = [
+    ... lines 14 to 16
+    "count",
+    ... lines 18 to 20
+]
+
+COINS = re.compile("[0-9]+")
+... lines 24 to 39
+def count(till):
+    return COINS.match(till)"""
+    )

@@ -12,7 +12,7 @@ from inline_snapshot import external_file
 
 from rolecall_analysis import Index
 from rolecall_server.errors import BriefMissing, NotFound, NothingToChange, NotReproduced
-from rolecall_server.model import Chosen
+from rolecall_server.model import Chosen, estimate_tokens
 from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.settings import read_settings
 from rolecall_server.team.messages.board import load_pool
@@ -127,10 +127,12 @@ async def test_what_does_not_help_is_taken_back_and_each_next_rung_is_shown_more
     wrong = f"Hypothesis: total forgets one.\n\n{WRONG}"
     finished, model = await mended(tmp_path, [wrong, wrong, FIX], FailureToMend((TEST,)))
     first, second, third = model.last_words
-    assert "(under suspicion; " in first
+    assert "## shop/price.py (total: suspected, run by the failing test" in first
     assert "def label" not in first
-    assert "shop/price.py (the file under suspicion)" in second
-    assert "def label" in second
+    assert "total: an attempt changed it" in second
+    assert "label: suspected, its words are those of the failure" in second
+    assert "def add(items)" not in second
+    assert "- shop/price.py::add" in second.partition("Shown before, and not again")[2]
     assert "1. Hypothesis: total forgets one." in second
     assert "taken back" in second
     assert "These edits were made before" in third
@@ -145,11 +147,27 @@ async def test_what_the_model_asks_to_see_is_shown_before_whole_files_are(tmp_pa
     finished, model = await mended(tmp_path, [asks, asks, FIX], FailureToMend((TEST,)), private)
     first, second, third = model.last_words
     assert "def label" not in first
-    assert "shop/price.py, from line 12 (you asked to see it)" in second
+    assert "label: you asked to see it" in second
+    assert "def add(items)" in second
     assert "KEY" not in second + third
-    assert "the file under suspicion" not in second
-    assert "the file under suspicion" in third, "it asked for the same again"
+    assert "What each line of the repository's code computed" not in second
+    assert "What each line of the repository's code computed" in third, "it asked for the same again"
     assert [change.path for change in finished.proposal.files] == ["shop/price.py"]
+
+
+async def test_a_later_rung_shows_what_was_not_shown_and_no_more_than_the_first_one_did(tmp_path: Path) -> None:
+    bodies = (f"def step_{n}(items):\n    # {'-' * 999}\n    return step_{n + 1}(items)\n\n\n" for n in range(20))
+    source = f"def total(items):\n    return step_0(items)\n\n\n{''.join(bodies)}def step_20(items):\n    return 1\n"
+    test = "from shop.price import total\n\n\ndef test_total_adds():\n    assert total([1, 2]) == 3\n"
+    files = {"shop/__init__.py": "", "shop/price.py": source, "tests/test_price.py": test}
+    wrong = [block("shop/price.py", "    return step_0(items)\n", f"    return {n}\n") for n in range(7, 10)]
+    right = block("shop/price.py", "    return step_0(items)\n", "    return sum(items)\n")
+    _, model = await mended(tmp_path, [*wrong, right], FailureToMend((TEST,)), files)
+    shown = [{n for n in range(20) if f"def step_{n}(" in said} for said in model.last_words]
+    assert all(shown)
+    assert sum(map(len, shown)) == len(set[int]().union(*shown)), "none is shown twice"
+    assert all("def total(items)" in said for said in model.last_words), "each attempt changed it"
+    assert [told < 4_000 for told in map(estimate_tokens, model.last_words)] == [True] * 4
 
 
 async def test_after_an_attempt_that_helped_only_what_is_left_is_shown_with_its_own_suspects(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from rolecall_analysis import Snapshot
 from rolecall_server.sandbox import TestTrace, TraceStep
 from rolecall_server.workspace import split_lines
 
-MOST_LINES, MOST_CHARACTERS = 60, 5_000
+MOST_LINES, MOST_CHARACTERS = 60, 3_000
 _PASSES = 2
 """Times that a line of a call is shown from the beginning, and as often from the end."""
 _LAST_LINES = 24

@@ -13,8 +13,8 @@ from rolecall_server.craft.attempt import Attempt, AttemptWork, Ladder, Rung, Tr
 from rolecall_server.craft.repair.kept_tests import why_kept, why_weakened
 from rolecall_server.review.guards.edit_paths import why_not_changed
 from rolecall_server.sandbox import NotRun, TestResult, TestRun
-from rolecall_server.team.repair.reproducing import Reproduction, reproduce, still_failing
-from rolecall_server.team.repair.rungs import first_rung, next_rung
+from rolecall_server.team.repair.reproducing import reproduce, still_failing
+from rolecall_server.team.repair.rungs import Climb, first_rung, next_rung
 from rolecall_server.team.request import Desk, FailureToMend, RunRequest
 from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import read_for_model
@@ -34,8 +34,9 @@ async def mend(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trials]:
     found = await reproduce(desk, failure)
     if found.text:
         desk.tell(found.text)
+    climb = Climb(found, failure)
     work = AttemptWork(
-        opening=await first_rung(desk, found, failure),
+        opening=await first_rung(desk, climb),
         read_text=lambda path: read_for_model(desk.workspace, path),
         refusal=partial(_refusal, desk, failure),
         try_out=found.trials.of_change,
@@ -45,18 +46,18 @@ async def mend(request: RunRequest, desk: Desk) -> tuple[AttemptWork, Trials]:
         objection=partial(_objection, desk, failure),
         still_failing=partial(still_failing, found.failing),
         looks_up=not found.suspects,
-        ladder=_ladder(desk, found, failure) if found.failing else None,
+        ladder=_ladder(desk, climb) if found.failing else None,
     )
     return work, found.trials
 
 
-def _ladder(desk: Desk, found: Reproduction, failure: FailureToMend) -> Ladder:
-    async def climb(tries: Sequence[Try], best: Attempt) -> Rung:
-        return await next_rung(desk, found, failure, tries, best)
+def _ladder(desk: Desk, climb: Climb) -> Ladder:
+    async def go_on(tries: Sequence[Try], best: Attempt) -> Rung:
+        return await next_rung(desk, climb, tries, best)
 
-    before = found.trials.before
+    before = climb.found.trials.before
     assert before is not None
-    return Ladder(Attempt({}, before, failures=found.failing), climb)
+    return Ladder(Attempt({}, before, failures=climb.found.failing), go_on)
 
 
 def _refusal(desk: Desk, failure: FailureToMend, path: str) -> str | None:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 from rolecall_server.craft.attempt import Attempt, Try
 from rolecall_server.craft.feedback import fenced, trimmed
 from rolecall_server.craft.history import name_of
-from rolecall_server.craft.repair.localisation import Suspect
+from rolecall_server.craft.repair.localisation import Place, Suspect
 from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.sandbox import TestResult, TestRun
 from rolecall_server.team.repair.reproducing import Reproduction
@@ -25,23 +25,22 @@ _CASES = 2
 _MOST_NAMED = 12
 _DETAIL_LINES = 30
 _LOG_LINES = 60
-_SAID = 1_200
-"""Characters of what was said of an earlier try."""
+_SAID = 600
+"""Characters of what was said of an earlier try: its hypothesis where there is one."""
+_HYPOTHESIS = re.compile(r"^Hypothesis: .{1,600}", re.MULTILINE)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{1,16}\b")
 _EMPTY = frozenset({"E", "E     Use -v to get more diff", "E     Use -v to get the full diff"})
 _TOLD_LINE = re.compile(r"^(?:>|E  |[^\s:][^:\n]{0,300}\.py:\d)")
 
 
-def task_of(
-    found: Reproduction, failure: FailureToMend, tries: Sequence[Try], told: str, ranked: str | None = None
-) -> str:
-    """Return what fails and what is to be done; *ranked* tells of the suspects, ``None``: all of them, with reasons."""
+def task_of(found: Reproduction, failure: FailureToMend, tries: Sequence[Try], told: str, others: str = "") -> str:
+    """Return what fails and what is to be done; *others* names what is not shown."""
     may_change = failure.changes_tests
     parts = [
         "# What fails",
         _failures(found.failing) if found.failing else _report(failure),
         told,
-        _ranked(found.suspects) if ranked is None else ranked,
+        others,
         _tried(tries, found.failing),
         "# Your task",
         _PROMPTS["tests may change" if may_change else "tests stay"],
@@ -93,16 +92,17 @@ def _report(failure: FailureToMend) -> str:
     return "\n\n".join([_PROMPTS["reported"], fenced(log)])
 
 
-def tell_others(suspects: Sequence[Suspect], shown: Sequence[Suspect]) -> str:
-    left = [one.place for one in suspects[:RANKED] if one not in shown]
-    return "\n".join([f"{_PROMPTS['other suspects']}\n", *(f"- {place}" for place in left)]) if left else ""
-
-
-def _ranked(suspects: Sequence[Suspect]) -> str:
-    if not suspects:
-        return ""
-    told = (f"- {one.place}: {'; '.join(one.reasons)}" for one in suspects[:RANKED])
-    return "\n".join([f"{_PROMPTS['suspects']}\n", *told])
+def tell_others(suspects: Sequence[Suspect], shown: Collection[Place], now: Collection[Place] | None = None) -> str:
+    """Return the names of further *suspects*, and of those functions that were *shown* before and are not shown *now*;
+    ``None``: all that were shown are.
+    """
+    before = [place for place in shown if now is not None and place not in now][-_MOST_NAMED:]
+    left = [(one.path, one.name) for one in suspects if (one.path, one.name) not in shown][:RANKED]
+    lists = (_PROMPTS["shown before"], before), (_PROMPTS["other suspects"], left)
+    told = (
+        "\n".join([f"{head}\n", *(f"- {path}::{name}" for path, name in places)]) for head, places in lists if places
+    )
+    return "\n\n".join(told)
 
 
 def _tried(tries: Sequence[Try], failing: Sequence[TestResult]) -> str:
@@ -113,7 +113,8 @@ def _tried(tries: Sequence[Try], failing: Sequence[TestResult]) -> str:
 
 
 def _told(one: Try, failing: Sequence[TestResult]) -> str:
-    said, again, helped = one.said.strip()[:_SAID], one.is_again, one.helped
+    said = next(iter(_HYPOTHESIS.findall(one.said)), one.said.strip())[:_SAID]
+    again, helped = one.is_again, one.helped
     if one.attempt is None:
         verdict = _PROMPTS["again" if again else "no edit"]
     else:
