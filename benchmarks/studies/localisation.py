@@ -35,7 +35,8 @@ from rolecall_analysis import Index, Position, Snapshot, enclosing_definition
 from rolecall_server.cli.screen import wide_screen
 from rolecall_server.craft.history import NOTHING_KNOWN, learned_from
 from rolecall_server.craft.repair.failure_text import frames_in
-from rolecall_server.craft.repair.localisation import Suspect, rank_suspects, spectrum_of
+from rolecall_server.craft.repair.localisation import Suspect, rank_suspects
+from rolecall_server.craft.repair.spectrum import spectrum_of
 from rolecall_server.errors import RolecallError
 from rolecall_server.sandbox import TestResult, TestRun
 from rolecall_server.settings import read_settings

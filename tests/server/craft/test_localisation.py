@@ -12,14 +12,8 @@ from hypothesis import strategies as st
 from rolecall_analysis import Snapshot
 from rolecall_server.craft.history import NOTHING_KNOWN, learned_from
 from rolecall_server.craft.repair.failure_text import TracebackLine
-from rolecall_server.craft.repair.localisation import (
-    Place,
-    Spectrum,
-    Suspect,
-    ochiai,
-    rank_suspects,
-    spectrum_of,
-)
+from rolecall_server.craft.repair.localisation import Suspect, rank_suspects
+from rolecall_server.craft.repair.spectrum import Place, Spectrum, ochiai, spectrum_of
 from rolecall_server.sandbox import TestResult, TestRun
 from support.fixture import parse_fixture
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 from rolecall_server.craft.history import NOTHING_KNOWN, SuiteHistory, learned_from, name_of
 from rolecall_server.craft.repair.failure_text import ReportedFailure, frames_in, read_failure
-from rolecall_server.craft.repair.localisation import Suspect, rank_suspects, spectrum_of
+from rolecall_server.craft.repair.localisation import Suspect, rank_suspects
+from rolecall_server.craft.repair.spectrum import spectrum_of
 from rolecall_server.errors import BriefMissing, CodeNotRun, NotFound, NotReproduced
 from rolecall_server.sandbox import NotRun, TestResult, TestRun, TestTrace
 from rolecall_server.team.request import Desk, FailureToMend

@@ -20,7 +20,8 @@ from rolecall_server.craft.attempt import Attempt, Rung, Try
 from rolecall_server.craft.attempts import SHORT_EDIT_FORMAT
 from rolecall_server.craft.history import name_of
 from rolecall_server.craft.repair.feedback_forms import ask_explanation, kind_of, tell_values
-from rolecall_server.craft.repair.localisation import Place, Suspect
+from rolecall_server.craft.repair.localisation import Suspect
+from rolecall_server.craft.repair.spectrum import Place
 from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.sandbox import NotRun, TestResult
 from rolecall_server.team.messages.edits import Edits, desk_with

@@ -9,7 +9,8 @@ from itertools import groupby
 from rolecall_server.craft.attempt import Attempt, Try
 from rolecall_server.craft.feedback import fenced, trimmed
 from rolecall_server.craft.history import name_of
-from rolecall_server.craft.repair.localisation import Place, Suspect
+from rolecall_server.craft.repair.localisation import Suspect
+from rolecall_server.craft.repair.spectrum import Place
 from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.sandbox import TestResult, TestRun
 from rolecall_server.team.repair.reproducing import Reproduction
