@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
@@ -48,8 +48,8 @@ class Subject:
 
     text: str
     """The module."""
-    symbol: str = ""
-    """A qualified name; empty for the whole module."""
+    symbols: Collection[str] = ()
+    """Qualified names; empty for the whole module."""
     covered: frozenset[int] = frozenset()
     """Lines that tests reach already."""
     related: Sequence[ast.Module] = ()

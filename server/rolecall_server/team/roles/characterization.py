@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from rolecall_analysis import callers, definitions_in, module_names, tests_of
-from rolecall_server.craft.characterization import HouseStyle, Stage, Study, Subject, read_style, study, write_test_file
+from rolecall_analysis import module_names, tests_of
+from rolecall_server.craft.characterization import HouseStyle, Stage, Study, read_style, study, write_test_file
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
-from rolecall_server.python_trees import parse_python
 from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_engineer import check_target
-from rolecall_server.team.test_quality.surroundings import documents_of, neighbours_of
+from rolecall_server.team.test_quality.surroundings import subject_of
 from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import file_exists, read_text_file, read_text_or_none
 
-_MAX_RELATED_FILES = 16
-_MAX_RELATED_CHARACTERS = 200_000
 _RUNS = 3
 STUDY_S = 20.0
 """The time for making calls, beside that for running tests."""
@@ -117,38 +113,15 @@ async def _study(
     covered = frozenset[int]()
     if isinstance(before, TestRun) and request.path in before.coverage:
         covered = before.coverage[request.path].executed_lines
-    text = read_text_file(desk.workspace, request.path).text
-    related = await asyncio.to_thread(_related, desk, request.path)
+    symbols = (request.symbol,) if request.symbol else ()
     try:
-        around = await asyncio.to_thread(neighbours_of, desk, request.path)
-        tests = await asyncio.to_thread(tests_of, desk.snapshot, request.path)
-        documents = await asyncio.to_thread(documents_of, desk)
-        subject = Subject(
-            text, request.symbol, covered, related, around, tests[:_MAX_RELATED_FILES], documents, budget_s
-        )
-        found = await study(stage, subject, desk.report)
+        subject = await asyncio.to_thread(subject_of, desk, request.path, symbols, budget_s)
+        found = await study(stage, replace(subject, covered=covered), desk.report)
     except SyntaxError as error:
         raise FileRefused(f"{request.path} is no Python that can be read: {error}.", "Correct it first.") from error
     if isinstance(found, NotRun):
         raise CodeNotRun(found.reason, found.next_step)
     return found
-
-
-def _related(desk: Desk, path: str) -> list[ast.Module]:
-    """Return the trees of the files that call what is in *path*, the tests first."""
-    files = dict.fromkeys(tests_of(desk.snapshot, path))
-    for definition in definitions_in(desk.snapshot, path):
-        if definition.kind in ("function", "method", "class"):
-            files |= dict.fromkeys(site.path for site in callers(desk.snapshot, definition, certain_only=True))
-    files.pop(path, None)
-    trees: list[ast.Module] = []
-    for each in list(files)[:_MAX_RELATED_FILES]:
-        text = read_text_or_none(desk.workspace, each) or ""
-        try:
-            trees.append(parse_python(text if len(text) <= _MAX_RELATED_CHARACTERS else ""))
-        except (SyntaxError, ValueError):
-            continue
-    return trees
 
 
 async def _proven(

@@ -1,19 +1,39 @@
-"""The modules around a module: those it imports, those that import it, and those these import."""
+"""A module with what is around it: those it imports, those that import it, those these import, tests, documents."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import ast
+from collections.abc import Collection, Iterable
 
-from rolecall_analysis import import_graph, is_test_path, module_names
-from rolecall_server.craft.characterization import NearbyModule
+from rolecall_analysis import callers, definitions_in, import_graph, is_test_path, module_names, tests_of
+from rolecall_server.craft.characterization import NearbyModule, Subject
 from rolecall_server.python_trees import parse_python
 from rolecall_server.team.request import Desk
-from rolecall_server.workspace import read_text_or_none
+from rolecall_server.workspace import read_text_file, read_text_or_none
 
 _MAX_NEIGHBOURS = 24
 _MAX_CHARACTERS = 400_000
+_MAX_RELATED_FILES = 16
+_MAX_RELATED_CHARACTERS = 200_000
 _PROSE = ("*.md", "*.rst", "*.txt")
 _MAX_DOCUMENTS = 24
+
+
+def subject_of(desk: Desk, path: str, symbols: Collection[str], budget_s: float) -> Subject:
+    """Return the module *path*, or its *symbols*, as what calls are to be made of in *budget_s* seconds.
+
+    Raises:
+        FileRefused: it cannot be read.
+    """
+    return Subject(
+        read_text_file(desk.workspace, path).text,
+        symbols,
+        related=_related(desk, path),
+        neighbours=neighbours_of(desk, path),
+        tests=tests_of(desk.snapshot, path)[:_MAX_RELATED_FILES],
+        documents=documents_of(desk),
+        budget_s=budget_s,
+    )
 
 
 def neighbours_of(desk: Desk, path: str) -> list[NearbyModule]:
@@ -60,3 +80,20 @@ def _parsed(name: str, text: str) -> list[NearbyModule]:
         return [NearbyModule(name, parse_python(text))]
     except (SyntaxError, ValueError):
         return []
+
+
+def _related(desk: Desk, path: str) -> list[ast.Module]:
+    """Return the trees of the files that call what is in *path*, the tests first."""
+    files = dict.fromkeys(tests_of(desk.snapshot, path))
+    for definition in definitions_in(desk.snapshot, path):
+        if definition.kind in ("function", "method", "class"):
+            files |= dict.fromkeys(site.path for site in callers(desk.snapshot, definition, certain_only=True))
+    files.pop(path, None)
+    trees: list[ast.Module] = []
+    for each in list(files)[:_MAX_RELATED_FILES]:
+        text = read_text_or_none(desk.workspace, each) or ""
+        try:
+            trees.append(parse_python(text if len(text) <= _MAX_RELATED_CHARACTERS else ""))
+        except (SyntaxError, ValueError):
+            continue
+    return trees

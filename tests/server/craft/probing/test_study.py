@@ -92,7 +92,7 @@ async def test_the_cases_reach_every_branch_and_what_is_written_passes(stage_of:
 
 
 async def test_boundaries_are_found_by_the_mutants_they_tell(stage_of: StageOf) -> None:
-    found = await studied(await stage_of(MODULE), MODULE, symbol="grade")
+    found = await studied(await stage_of(MODULE), MODULE, symbols=("grade",))
     arguments = {int(call.operands[0]) for call in found.cases}
     assert {90, 50} <= arguments
     assert {89, 49} <= arguments
@@ -100,25 +100,25 @@ async def test_boundaries_are_found_by_the_mutants_they_tell(stage_of: StageOf) 
 
 
 async def test_mutants_are_tried_even_where_the_time_is_over(stage_of: StageOf) -> None:
-    found = await study(await stage_of(MODULE), Subject(MODULE, symbol="grade", budget_s=0.0), told)
+    found = await study(await stage_of(MODULE), Subject(MODULE, symbols=("grade",), budget_s=0.0), told)
     assert isinstance(found, Study)
     assert found.n_killed
     assert found.n_mutants == found.n_killed + len(found.survivors)
 
 
 async def test_a_documented_example_is_the_first_choice(stage_of: StageOf) -> None:
-    found = await studied(await stage_of(MODULE), MODULE, symbol="grade")
+    found = await studied(await stage_of(MODULE), MODULE, symbols=("grade",))
     assert "grade(95)" in {call.source for call in found.cases}
 
 
 async def test_what_nobody_raised_on_purpose_is_told_and_not_asserted(stage_of: StageOf) -> None:
-    found = await studied(await stage_of(MODULE), MODULE, symbol="first")
+    found = await studied(await stage_of(MODULE), MODULE, symbols=("first",))
     assert [(call.source, seen.type_name) for call, seen in found.crashes] == [("first([])", "IndexError")]
     assert all(seen.kind == "value" for seen in found.cases.values())
 
 
 async def test_what_changes_from_day_to_day_is_left_out_with_a_reason(stage_of: StageOf) -> None:
-    found = await studied(await stage_of(MODULE), MODULE, symbol="when")
+    found = await studied(await stage_of(MODULE), MODULE, symbols=("when",))
     assert not found.cases
     assert "differs from run to run" in found.left_out["when"]
 
@@ -142,5 +142,5 @@ async def test_calls_in_the_repository_give_arguments(stage_of: StageOf) -> None
 
 async def test_the_same_module_gives_the_same_cases(stage_of: StageOf) -> None:
     stage = await stage_of(MODULE)
-    one, other = [list((await studied(stage, MODULE, symbol="Money")).cases) for _ in range(2)]
+    one, other = [list((await studied(stage, MODULE, symbols=("Money",))).cases) for _ in range(2)]
     assert one == other

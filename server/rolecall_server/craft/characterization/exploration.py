@@ -1,0 +1,105 @@
+"""Calls of a module, made and varied until what it does is seen from many sides."""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import time
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from random import Random
+
+from rolecall_server.craft.characterization.call_trials import (
+    Subject,
+    TrialState,
+    first_calls,
+    observe_new,
+    variations,
+)
+from rolecall_server.craft.characterization.execution import Stage
+from rolecall_server.craft.characterization.inputs.calls import examples_in
+from rolecall_server.craft.characterization.inputs.documents import pieces_in, pieces_of
+from rolecall_server.craft.characterization.inputs.neighbours import Neighbourhood, neighbourhood
+from rolecall_server.craft.characterization.inputs.survey import CallTarget, Survey, survey
+from rolecall_server.craft.characterization.objects import build_instances
+from rolecall_server.craft.characterization.observation import DOCUMENTED, IN_REPOSITORY
+from rolecall_server.craft.characterization.recording import Recording, record
+from rolecall_server.sandbox import NotRun
+
+_ROUNDS = 2
+_SHARE_FOR_THE_REST = 0.6
+"""The part of the time that is left to what comes after varying calls."""
+_BUILDERS = ("__init__", "__new__", "__post_init__")
+Report = Callable[[str, float | None], None]
+"""Told what is going on, and how far it is (0 to 1) where that is known."""
+
+
+async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState | NotRun:
+    """Return what calls of *subject* in *stage* do: those that others make, those that types suggest, and variations.
+
+    Raises:
+        SyntaxError: this Python cannot parse it.
+    """
+    known = survey(subject.text)
+    around = neighbourhood(known, subject.neighbours)
+    known = replace(known, borrowed=frozenset(around.sources))
+    stage = replace(
+        stage, imports={**{name: (module, name) for name, module in around.sources.items()}, **stage.imports}
+    )
+    wanted = [one for one in known.targets if _is_wanted(one, subject.symbols)]
+    report("running the tests there are, to see what they pass", None)
+    shown = [*map(pieces_in, subject.documents), *(one for tree in [known.tree] for one in pieces_of(tree))]
+    recording = await record(stage, known, subject.tests, [one for one in shown if one])
+    known, around, stage = _with_names(known, around, stage, recording)
+    untested = [one for one in wanted if not set(_body_lines(one)) <= subject.covered]
+    targets = untested or wanted
+    work = TrialState(stage, subject, known, around, targets, {}, time.monotonic() + subject.budget_s, Random(0))
+    work.recording = recording
+    examples = [
+        *(example for tree in known.examples for example in examples_in(tree, known, DOCUMENTED)),
+        *(example for tree in around.documented for example in examples_in(tree, known, DOCUMENTED)),
+        *(example for tree in [*subject.related, *around.trees] for example in examples_in(tree, known, IN_REPOSITORY)),
+    ]
+    report("building objects", None)
+    refused = await build_instances(work, examples)
+    if refused is not None:
+        return refused
+    report(f"trying calls of {len(targets)} targets", None)
+    refused = await observe_new(work, await asyncio.to_thread(first_calls, work, examples))
+    if refused is not None:
+        return refused
+    for number in range(_ROUNDS):
+        if number and work.left_s < _SHARE_FOR_THE_REST * subject.budget_s:
+            break  # the first round is made however late it is: what is found depends little on the machine
+        report(f"varying the telling calls, round {number + 1} of {_ROUNDS}", None)
+        await observe_new(work, await asyncio.to_thread(variations, work, work.seen))
+    return work
+
+
+def _with_names(
+    known: Survey, around: Neighbourhood, stage: Stage, recording: Recording
+) -> tuple[Survey, Neighbourhood, Stage]:
+    """Return all three with the names that recorded expressions use."""
+    names = {name: (module, name) for name, module in recording.imports.items()}
+    return (
+        replace(known, borrowed=known.borrowed | names.keys()),
+        replace(around, sources={**around.sources, **recording.imports}),
+        replace(stage, imports={**stage.imports, **names}),
+    )
+
+
+def _is_wanted(target: CallTarget, symbols: Collection[str]) -> bool:
+    name = target.qualified_name
+    return not symbols or any(name == symbol or name.startswith(f"{symbol}.") for symbol in symbols)
+
+
+def _body_lines(target: CallTarget) -> list[int]:
+    """Return the first line of each statement of a target, but for its documentation; of a class, those that
+    build it.
+    """
+    if isinstance(target.node, ast.ClassDef):
+        bodies = [one for one in target.node.body if isinstance(one, ast.FunctionDef) and one.name in _BUILDERS]
+    else:
+        bodies = [target.node]
+    statements = [one for each in bodies for one in (each.body[1:] if ast.get_docstring(each) else each.body)]
+    return [node.lineno for one in statements for node in ast.walk(one) if isinstance(node, ast.stmt)]
