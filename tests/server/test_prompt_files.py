@@ -25,7 +25,7 @@ def test_each_prompt_of_a_file_is_said_by_the_module_beside_it(module: Path) -> 
     assert all(prompts.values())
 
 
-def test_the_prompts_are_those_of_thirteen_modules() -> None:
+def test_the_prompts_are_those_of_fourteen_modules() -> None:
     assert {path.stem for path in MODULES} == {
         "answering",
         "building",
@@ -35,6 +35,7 @@ def test_the_prompts_are_those_of_thirteen_modules() -> None:
         "judging",
         "layout",
         "opening",
+        "question",
         "redesign",
         "replaying",
         "telling",

@@ -1,0 +1,88 @@
+"""The question about a difference that can be seen, and what the Engineer is told of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rolecall_server.craft.characterization import CandidateCall, Observation
+from rolecall_server.craft.doubt.disagreement import Behaviour
+from rolecall_server.craft.doubt.solutions import ShortSolution
+from rolecall_server.model.prompts import prompts_beside
+
+_PROMPTS = prompts_beside(__file__)
+_MOST_OF_VALUE = 300
+"""Characters of a value in a question."""
+
+
+@dataclass(frozen=True)
+class DoubtOption:
+    """An answer that can be chosen."""
+
+    text: str
+    """The end of each call, and the reading that leads to it."""
+    example: str
+    """The same as lines that must hold."""
+
+
+@dataclass(frozen=True)
+class DoubtQuestion:
+    """What a brief leaves open, as inputs and the answers to choose from, the likeliest first."""
+
+    title: str
+    calls: str
+    options: tuple[DoubtOption, ...]
+
+    def told(self, answer: str) -> str:
+        """Return what the Engineer is told where the developer chose, or wrote, *answer*; empty: was silent."""
+        if not answer:
+            return _PROMPTS["silence"].format(calls=self.calls, example=self.options[0].example)
+        chosen = next((one for one in self.options if one.text == answer), None)
+        if chosen is None:
+            return _PROMPTS["own words"].format(calls=self.calls, answer=answer)
+        return _PROMPTS["chosen"].format(calls=self.calls, example=chosen.example)
+
+
+def question_about(behaviours: Sequence[Behaviour], solutions: Sequence[ShortSolution]) -> DoubtQuestion:
+    """Return the question which of *behaviours* is wanted, of which there are two or more."""
+    calls = _listed(f"`{call.source}`" for call in behaviours[0].told)
+    options = dict.fromkeys(_option(each, solutions) for each in behaviours)
+    return DoubtQuestion(_PROMPTS["question"].format(calls=calls), calls, tuple(options))
+
+
+def _option(behaviour: Behaviour, solutions: Sequence[ShortSolution]) -> DoubtOption:
+    ends = {call.source: describe(call, seen) for call, seen in behaviour.told.items()}
+    lines = [f"`{source}`: {end}" for source, end in ends.items()]
+    shown = "; ".join(lines if len(lines) > 1 else ends.values())
+    example = "\n".join(f"- {line}" for line in lines)
+    reading = next((solutions[one].reading for one in behaviour.solutions if solutions[one].reading), "")
+    if not reading:
+        return DoubtOption(shown, example)
+    return DoubtOption(f"{shown} ({reading})", f"{example}\n  ({reading})")
+
+
+def describe(call: CandidateCall, seen: Observation) -> str:
+    """Return how a call ended, in words and code."""
+    if seen.kind == "raises":
+        said = f", {_cut(seen.message)}" if seen.message else ""
+        return f"raises {seen.type_name}{said}"
+    told = [_cut(literal) if template == "{}" else _equals(template, "it", literal) for template, literal in seen.views]
+    if told == ["`None`"] and (seen.effects or seen.printed):
+        told = []
+    for number, views in seen.effects:
+        name = call.names[number] if number < len(call.names) else "its argument"
+        told.append(_listed((_equals(template, name, literal) for template, literal in views), "afterwards "))
+    told += [f"prints {_cut(repr(seen.printed))}"] if seen.printed else []
+    return "; ".join(told)
+
+
+def _equals(template: str, name: str, literal: str) -> str:
+    return f"`{template.replace('{}', name)}` is {_cut(literal)}"
+
+
+def _listed(parts: Iterable[str], before: str = "") -> str:
+    return before + " and ".join(parts)
+
+
+def _cut(text: str) -> str:
+    return f"`{text}`" if len(text) <= _MOST_OF_VALUE else f"`{text[:_MOST_OF_VALUE]}…`"
