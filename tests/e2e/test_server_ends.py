@@ -47,6 +47,17 @@ async def test_a_signal_ends_a_server_that_has_nothing_to_do(tmp_path: Path) -> 
         assert await client.log() == ""
 
 
+async def test_a_server_that_an_editor_leaves_without_a_word_removes_what_a_killed_one_left(tmp_path: Path) -> None:
+    root, home = write_workspace(tmp_path / "work"), tmp_path / "home"
+    environ = environment(home)
+    (home / "tmp" / "rolecall-999999999-1-left").mkdir()
+    async with connected(root, environ) as client:
+        assert client.process.stdin is not None
+        client.process.stdin.close()
+        assert await client.exit_code() == 1
+    assert made_folders(home) == []
+
+
 async def begin_tests(client: FrameClient) -> None:
     """Propose an edit, which has the tests of the workspace run; the answer is not waited for."""
     text = FILES[PRICE].replace("sum(items)", "sum(items, 0)")

@@ -112,6 +112,7 @@ async def _converse(server: RolecallServer) -> None:
     finally:
         await server.session.stop_runs()
         await asyncio.to_thread(server.session.close)
+        await asyncio.to_thread(_clean_up)  # an editor may hang up before the server got ready
 
 
 async def _read(protocol: RolecallProtocol) -> None:
