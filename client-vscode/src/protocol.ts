@@ -19,6 +19,7 @@ export const SERVER_COMMANDS = {
   "rolecall.proposal.show": "editor if any",
   "rolecall.proposal.accept": "editor if any",
   "rolecall.proposal.reject": "editor if any",
+  "rolecall.proposal.revise": "editor if any",
   "rolecall.all.accept": "nothing",
   "rolecall.all.reject": "nothing",
   "rolecall.decision.undo": "nothing",

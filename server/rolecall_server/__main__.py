@@ -22,6 +22,7 @@ _STOPPED = 130
 _COMMANDS = {
     "tests": "run:ask_role",
     "implement": "run:ask_role",
+    "revise": "run:ask_role",
     "fix": "fix:run_fix",
     "run": "run:run_team",
     "resume": "run:run_team",

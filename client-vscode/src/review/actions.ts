@@ -69,10 +69,13 @@ export function registerActions(desk: Desk, tree: Tree, threads: Threads): Dispo
 
   async function revise(pointed: Pointed): Promise<void> {
     const target = await at(pointed);
-    const [hunkId] = target?.hunkIds ?? [];
-    if (target !== undefined && hunkId !== undefined) {
-      await commands.executeCommand("rolecall.hunk.revise", { proposalId: target.proposalId, hunkId, ask: true });
+    if (target === undefined) {
+      return;
     }
+    const { proposalId, hunkIds: [hunkId, another] } = target;
+    await (hunkId === undefined || another !== undefined
+      ? commands.executeCommand("rolecall.proposal.revise", { proposalId })
+      : commands.executeCommand("rolecall.hunk.revise", { proposalId, hunkId, ask: true }));
   }
 
   async function why(pointed: Pointed): Promise<void> {

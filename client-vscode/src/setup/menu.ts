@@ -45,6 +45,7 @@ const NEEDS_TRUST: ReadonlySet<string> = new Set([
   "rolecall.review",
   "rolecall.run.resume",
   "rolecall.hunk.revise",
+  "rolecall.proposal.revise",
 ]);
 
 /** Whether a command may begin: with no model, that is said before a brief is typed, with what helps beside it. */

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 WAYS = ("engineer", "middle", "team")
 """Those of `team.roles.declarations.RunWay`, which takes longer to import than `--help` shall take."""
-_WRITING = ("tests", "implement", "fix", "run", "resume", "review")
+_WRITING = ("tests", "implement", "revise", "fix", "run", "resume", "review")
 _EXIT_CODES = """
 
 exit codes:
@@ -116,6 +116,16 @@ def _add_work(commands: _Commands) -> None:
     )
     implement.add_argument("brief", help="what to implement, in a sentence or a page")
     implement.add_argument("--in", dest="file", type=Path, metavar="FILE", help="the file to work on; it may be new")
+    revise = _add(
+        commands,
+        "revise",
+        "have what you did not decide yet made anew, as you say; what you accepted stays",
+        'revise p7 "use a set, and name it seen"',
+        'revise p7 "no network in this test" --hunk h2',
+    )
+    revise.add_argument("proposal", help="such as p7")
+    revise.add_argument("brief", help="what shall be different, in a sentence or a page")
+    revise.add_argument("--hunk", default="", metavar="HUNK", help="only this hunk, such as h2; else all that waits")
     fix = _add(
         commands,
         "fix",
@@ -132,7 +142,7 @@ def _add_work(commands: _Commands) -> None:
     )
     fix.add_argument("--unreproduced", action="store_true", help="go on although nothing fails here")
     fix.add_argument("--change-tests", action="store_true", help="the tests may be changed too: they may be wrong")
-    for command in (tests, implement, fix):
+    for command in (tests, implement, revise, fix):
         _add_root(command)
         _add_acceptance(command)
 

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from rolecall_server.craft.edits.edit_blocks import Edited
 from rolecall_server.errors import RolecallError
 from rolecall_server.model import ChatMessage, ModelClient
 from rolecall_server.review.proposals.evidence import GraphFinding
@@ -103,6 +104,8 @@ class AttemptWork:
     """A conversation of its own about the failing tests, given what was said; ``None``: that with the role goes on."""
     still_failing: Callable[[TestRun | NotRun], tuple[TestResult, ...]] = lambda run: ()
     """The tests that the work is for and that do not pass in a run, which failed before it too."""
+    start: Edited = field(default_factory=lambda: Edited({}, ()))
+    """The edits that the first ones build on: what was proposed before, where that is made anew."""
     looks_up: bool = True
     """The model may look things up from the first call on."""
     keep: Callable[[Attempted], None] = lambda attempted: None

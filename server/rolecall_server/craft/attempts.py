@@ -96,8 +96,9 @@ async def work_out(work: AttemptWork, client: ModelClient, report: Report) -> At
     """
     talk = _Talk(client, list(work.opening), report)
     report("asking the model", None)
-    reply, edited = await _edits(work, talk, Edited({}, ()))
-    if not edited.files and work.ladder is None:
+    work.draft.update(work.start.files)
+    reply, edited = await _edits(work, talk, work.start)
+    if edited.files == work.start.files and work.ladder is None:
         raise await beside_the_loop(_READING, _no_edit, reply, talk)
     course = _Course(work, talk, work.ladder.start if work.ladder else None)
     goes_on, repairs = await course.take(reply, edited), 0
@@ -211,7 +212,7 @@ async def _edits(work: AttemptWork, talk: _Talk, so_far: Edited) -> tuple[str, E
     for correction in range(MAX_CORRECTIONS + 1):
         steps = await beside_the_loop("Applying the edits of the reply", draft.take, reply)
         if not steps:
-            is_late = bool(correction or so_far.files)
+            is_late = bool(correction or so_far.files != work.start.files)
             answers = await beside_the_loop(_READING, is_answer, reply, was_asked_again=is_late)
             talk.answer = reply if answers else ""
             if talk.answer or draft.merged != so_far.files:

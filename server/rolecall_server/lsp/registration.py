@@ -113,6 +113,7 @@ COMMANDS: Mapping[str, str] = {
     "rolecall.all.reject": "decide:reject_all",
     "rolecall.hunk.edit": "decide:edit_hunk",
     "rolecall.hunk.revise": "work:revise_hunk",
+    "rolecall.proposal.revise": "work:revise_proposal",
     "rolecall.decision.undo": "decide:undo_decision",
 }
 """The function below `commands` for each command."""
@@ -125,6 +126,7 @@ BEGINNING_RUNS = (
     "rolecall.run.start",
     "rolecall.run.resume",
     "rolecall.hunk.revise",
+    "rolecall.proposal.revise",
 )
 """The commands that run code of the workspace, or have it read by a model."""
 

@@ -46,25 +46,28 @@ def title_of(role: str) -> str:
 
 @dataclass(frozen=True)
 class Revision:
-    """A hunk that is to be made anew, alone."""
+    """A hunk of a proposal, or all that is undecided of it, to be made anew."""
 
     proposal_id: str
     hunk_id: str
+    """Empty for all that is undecided."""
     title: str
     """Of its proposal."""
     origin: str
     """The file its command was given on."""
     path: str
-    """Where its file lies now, if it exists."""
+    """Where the file of its hunk lies now, if it exists; empty where it is about more than one hunk."""
     diff: str
-    """The hunk as it was proposed."""
+    """The change as it was proposed."""
     stale_because: str = ""
     """Why it can no longer be placed; empty where it can."""
+    said: tuple[str, ...] = ()
+    """The words of the developer so far: the brief, and what was said of each proposal that came of it."""
 
     @property
     def code(self) -> str:
-        """``p7/h2``"""
-        return f"{self.proposal_id}/{self.hunk_id}"
+        """``p7/h2``, or ``p7``"""
+        return f"{self.proposal_id}/{self.hunk_id}" if self.hunk_id else self.proposal_id
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class RunRequest:
     brief: str = ""
     """The request in the developer's words; a role may do without."""
     revises: Revision | None = None
-    """The hunk to make anew; ``None`` for work of its own."""
+    """The part of a proposal to make anew; ``None`` for work of its own."""
     mends: FailureToMend | None = None
     """The failure to mend; ``None`` for other work."""
     makes_file: bool = False

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from rolecall_analysis import Snapshot
 from rolecall_server.context.kept_back import KeptBack, find_kept_back
@@ -121,7 +122,8 @@ async def work_alone(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
         fit = fit_of(store, calls.label, room.model.context_tokens, room.run_id)
         keep = keep_with(calls) if repository.settings.experience.kept else desk.keep
         seated = replace(desk, client=calls, fit=fit, keep=keep)
-        written = await _with_a_model(request, seated, replace(calls, ask_for_more=stop_there))
+        to_spare = replace(calls, ask_for_more=stop_there)
+        written = await _with_a_model(request, _work_of(request, store), seated, to_spare)
     proposal = Proposal(
         id=store.reserve_proposal(room.run_id),
         run_id=room.run_id,
@@ -138,7 +140,7 @@ async def work_alone(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
         publish(store, room.run_id, step.role.name, told, [brief.id])
         raise written.interrupted
     supersede_earlier(store, repository.workspace.root, proposal)
-    put_revised_aside(store, request, proposal)
+    put_revised_aside(store, request, proposal.id)
     return (told,)
 
 
@@ -156,8 +158,8 @@ async def _desk(request: RunRequest, step: Step, room: Room, pool: Pool) -> Desk
     )
 
 
-async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) -> _Written:
-    """Return the role's work on *request*; *to_spare* answers what may be asked only where the budget has
+async def _with_a_model(request: RunRequest, do_work: DoWork, desk: Desk, to_spare: ModelClient) -> _Written:
+    """Return the role's work on *request* by *do_work*; *to_spare* answers what may be asked only where the budget has
     room for it.
 
     Raises:
@@ -165,7 +167,7 @@ async def _with_a_model(request: RunRequest, desk: Desk, to_spare: ModelClient) 
         RolecallError: there is nothing to propose.
     """
     assert desk.client is not None
-    work, trials = await _work_of(request)(request, desk)
+    work, trials = await do_work(request, desk)
     check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
     checked = replace(work, check=check, draft=desk.draft, keep=desk.keep)
     outcome = await work_out(checked, conversation(desk, looks_up=work.looks_up), desk.report)
@@ -298,9 +300,9 @@ def _problems(outcome: AttemptOutcome) -> tuple[str, ...]:
     return (*outcome.attempt.syntax_errors, *outcome.problems, *stopped)
 
 
-def _work_of(request: RunRequest) -> DoWork:
+def _work_of(request: RunRequest, store: Store) -> DoWork:
     if request.revises is not None:
-        return revise
+        return partial(revise, store)
     return mend if request.mends is not None else _WORK[request.role]
 
 

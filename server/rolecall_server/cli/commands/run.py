@@ -1,4 +1,4 @@
-"""`rolecall tests`, `implement`, `run` and `resume`: a run, its proposal on the screen, and only then a write."""
+"""`rolecall tests`, `implement`, `revise`, `run`, `resume`: a run, its proposal on the screen, only then a write."""
 
 from __future__ import annotations
 
@@ -17,7 +17,13 @@ from rolecall_server.cli.deciding.offering import held_back, hunks_to_write, rev
 from rolecall_server.cli.deciding.under_way import UnderWay
 from rolecall_server.cli.failures import request_to_mend
 from rolecall_server.cli.interrupts import run_until_interrupted
-from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository, refreshed
+from rolecall_server.cli.repository import (
+    find_workspace,
+    open_user_store,
+    proposal_here,
+    read_repository,
+    refreshed,
+)
 from rolecall_server.cli.screen import (
     Screen,
     ask,
@@ -31,7 +37,7 @@ from rolecall_server.cli.screen import (
 )
 from rolecall_server.errors import NoModelConfigured, NotFound, UserMustAct
 from rolecall_server.model import Chosen
-from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal
+from rolecall_server.review.proposals.proposal_store import Reviewed, check_undecided, load_proposal
 from rolecall_server.settings import Settings, read_settings
 from rolecall_server.store import Store
 from rolecall_server.store.messages import MessageRow
@@ -48,6 +54,7 @@ from rolecall_server.team.plan.planning import (
     request_of,
 )
 from rolecall_server.team.request import TITLES, Repository, RoleName, RunRequest
+from rolecall_server.team.revising import revision_of
 from rolecall_server.team.roles.declarations import Role, RunWay, confirm_roles, known_roles, roles_to_confirm
 from rolecall_server.team.room import Developer, answer_nothing
 from rolecall_server.team.run import describe_broken, find_model_for
@@ -59,7 +66,7 @@ _ROLES_HELP = "  y  ask your model with what they say\n  n  leave them alone"
 
 
 def ask_role(arguments: argparse.Namespace) -> int:
-    """Carry out `rolecall tests` or `rolecall implement`; the exit code."""
+    """Carry out `rolecall tests`, `implement`, `revise` or `fix`; the exit code."""
     return exit_code_of(lambda: _begin(arguments).ask_role(), as_json=arguments.json)
 
 
@@ -100,7 +107,7 @@ class _Command:
 
     def ask_role(self) -> int:
         """Have one role do what the command asks for."""
-        ended = run_until_interrupted(self._work_alone(_request(self.arguments, self.workspace)))
+        ended = run_until_interrupted(self._work_alone(_request(self.arguments, self.store, self.workspace)))
         if ended.error is not None and not ended.proposal_id:
             raise ended.error
         if ended.error is not None and not self.arguments.json:
@@ -348,12 +355,15 @@ def _names(said: str) -> tuple[str, ...]:
     return tuple(name.strip().replace("-", "_") for name in said.replace(",", " ").split())
 
 
-def _request(arguments: argparse.Namespace, workspace: Workspace) -> RunRequest:
+def _request(arguments: argparse.Namespace, store: Store, workspace: Workspace) -> RunRequest:
     """Return what one role is asked for.
 
     Raises:
         FileRefused: the file lies outside of *workspace*.
+        NotFound: the proposal or the hunk that is named does not wait here.
     """
+    if arguments.command == "revise":
+        return _request_to_revise(arguments, store, workspace)
     if arguments.command == "fix":
         return request_to_mend(arguments, workspace)
     file: Path | None = arguments.file
@@ -362,3 +372,10 @@ def _request(arguments: argparse.Namespace, workspace: Workspace) -> RunRequest:
         return RunRequest(RoleName.QA_ENGINEER, path, arguments.symbol, arguments.brief)
     makes_file = bool(path) and not (workspace.root / path).exists()
     return RunRequest(RoleName.ENGINEER, path, "", arguments.brief, makes_file=makes_file)
+
+
+def _request_to_revise(arguments: argparse.Namespace, store: Store, workspace: Workspace) -> RunRequest:
+    reviewed = proposal_here(store, workspace, arguments.proposal)
+    if arguments.hunk:
+        check_undecided(reviewed, [arguments.hunk])
+    return revision_of(store, reviewed, arguments.hunk, arguments.brief)

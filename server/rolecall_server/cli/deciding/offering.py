@@ -120,7 +120,11 @@ def say_what_was_done(
     say_prose(screen, " ".join(done) or "Nothing was written.", "bold")
     now = load_proposal(store, proposal_id)
     if left := [hunk.id for _, hunk in now.proposal.hunks() if hunk.id in now.offered]:
-        say_prose(screen, f"Undecided: {', '.join(left)}. `rolecall review {proposal_id}` offers them again.")
+        say_prose(
+            screen,
+            f"Undecided: {', '.join(left)}. `rolecall review {proposal_id}` offers them again; "
+            f'`rolecall revise {proposal_id} "…"` has them made anew, as you say.',
+        )
     for hunk_id, state in now.states.items():
         if state is HunkState.STALE:
             say_prose(screen, f"{hunk_id} does not fit any more: {now.reasons.get(hunk_id, '')}", "yellow")

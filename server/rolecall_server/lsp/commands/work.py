@@ -6,7 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from rolecall_server.errors import FileRefused
-from rolecall_server.lsp.arguments import find_hunk, read_hand, read_range, read_tests, read_text_argument, symbol_at
+from rolecall_server.lsp.arguments import (
+    find_hunk,
+    find_proposal,
+    read_hand,
+    read_range,
+    read_tests,
+    read_text_argument,
+    symbol_at,
+)
 from rolecall_server.lsp.runs.running import cancel_run, start_run
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.text.documents import brief_comment
@@ -82,7 +90,7 @@ async def revise_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[
     brief = read_text_argument(arguments, "brief")
 
     async def start(text: str) -> dict[str, Any]:
-        return {"runId": await start_run(ls, folder, revision_of(reviewed, hunk_id, text))}
+        return {"runId": await start_run(ls, folder, revision_of(ls.session.store, reviewed, hunk_id, text))}
 
     if brief or not arguments.get("ask"):
         return await start(brief)
@@ -91,6 +99,22 @@ async def revise_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[
         "Left empty, nothing is started.",
     )
     return await ask_brief(ls, f"What shall be different in {hunk_id}?", guidance, start)
+
+
+async def revise_proposal(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Have all that is undecided of a proposal made anew, as the developer says; who did not say is asked first."""
+    folder, reviewed = find_proposal(ls.session, arguments)
+
+    async def start(text: str) -> dict[str, Any]:
+        return {"runId": await start_run(ls, folder, revision_of(ls.session.store, reviewed, brief=text))}
+
+    if brief := read_text_argument(arguments, "brief"):
+        return await start(brief)
+    guidance = (
+        f"Say above what shall be different in {reviewed.proposal.id}, then save: that starts the work.",
+        "Left empty, nothing is started. What you accepted of it stays.",
+    )
+    return await ask_brief(ls, f"What shall be different in {reviewed.proposal.id}?", guidance, start)
 
 
 def cancel(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str, Any]:
