@@ -183,6 +183,12 @@ class TeamSettings(_Group):
     question_seconds: float = _setting(
         300.0, "How long a run waits for you to answer a question; then what was recommended holds.", ge=0
     )
+    doubt: bool = _setting(
+        False,
+        "Before a brief of up to one sprint is carried out: have up to three short solutions of it written (one more "
+        "call of the model) and run behind walls; where they do different things, you are asked which one is wanted.",
+        environment="ROLECALL_DOUBT",
+    )
 
 
 class TestSettings(_Group):

@@ -62,7 +62,7 @@ class TeamRun:
         index.scan()
         repository = Repository(Workspace(self.root), index.snapshot(), self.store, self.settings, {})
         index.close()
-        roster = planned_roster(self.pool, our_roles())
+        roster = planned_roster(self.pool, our_roles(), doubts=self.settings.team.doubt)
         model = Chosen(self.model, "the test names it", takes_tools=self.takes_tools)
         developer = Developer(lambda *_: None, self.ask, self.messages.append, control or Control())
         return Room(self.run_id, repository, roster, model, self.bench, developer)

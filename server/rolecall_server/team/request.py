@@ -177,6 +177,8 @@ class Desk:
     """The instructions for asking another role; empty where it cannot."""
     corpus: Corpus | None = None
     """The words of the repository's files, where others of the run rank them too."""
+    settled: str = ""
+    """The answer of the developer to what the brief leaves open, as the role is told."""
     experience: tuple[tuple[str, str], ...] = ()
     """The lessons of earlier attempts at similar tasks, the most useful first: each as a text, and as a line."""
     keep: Callable[[Attempted], None] = lambda attempted: None

@@ -107,7 +107,8 @@ class Room:
         """Return the kind of work that *role* does for *step*: its own, or an answer to who does it."""
         if role.name != step.role.name:
             return CONSULTED
-        is_alone = not step.duty.is_whole_run and len(self.roster.keys() - {TEAM}) == 1
+        is_of_its_own = step.duty.is_whole_run or step.duty.does is Verb.DOUBT
+        is_alone = not is_of_its_own and len(self.roster.keys() - {TEAM}) == 1
         return Verb.ALONE if is_alone else step.duty.does
 
     def desk(self, step: Step, pool: Pool) -> Desk:

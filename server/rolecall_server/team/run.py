@@ -36,6 +36,7 @@ from rolecall_server.team.lessons.earlier import earlier_proposal, show_earlier
 from rolecall_server.team.lessons.rejections import earlier_rejections
 from rolecall_server.team.messages.board import Pool, as_draft, publish
 from rolecall_server.team.messages.edits import SharedBench
+from rolecall_server.team.messages.rendering import settled_by
 from rolecall_server.team.model_calls.budgeted import stop_there
 from rolecall_server.team.model_calls.calibration import fit_of
 from rolecall_server.team.model_stack import conversation
@@ -151,6 +152,7 @@ async def _desk(request: RunRequest, step: Step, room: Room, pool: Pool) -> Desk
     task = " ".join(part for part in (request.brief, request.path, request.symbol, log) if part)
     return replace(
         desk,
+        settled=settled_by(step.read),
         experience=await recall_at(desk, store, room.run_id, task),
         rejections=earlier_rejections(store, root, step.role.title, request.path),
         earlier=await asyncio.to_thread(_earlier, room, request),

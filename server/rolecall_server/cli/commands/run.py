@@ -233,9 +233,9 @@ class _Command:
     ) -> Ended:
         with UnderWay(self.messages, self.store, run_id, self.settings.team.question_seconds) as shown:
             asking = {"ask_for_more": shown.ask_for_more, "ask_trust": shown.ask_trust} if self.asks else {}
-            developer = Developer(shown.report, tell=self._say)
+            ask = shown.ask if self.asks else answer_nothing
+            developer = Developer(shown.report, ask, tell=self._say)
             if not is_alone:
-                ask = shown.ask if self.asks else answer_nothing
                 developer = Developer(shown.report, ask, self._tell, on_steps=shown.note_steps)
             return await carry_out_run(run_id, replace(repository, **asking), model, developer)
 

@@ -64,7 +64,7 @@ def _option(behaviour: Behaviour, solutions: Sequence[ShortSolution]) -> DoubtOp
 def describe(call: CandidateCall, seen: Observation) -> str:
     """Return how a call ended, in words and code."""
     if seen.kind == "raises":
-        said = f", {_cut(seen.message)}" if seen.message else ""
+        said = f", {_cut(' '.join(seen.message.split()))}" if seen.message else ""
         return f"raises {seen.type_name}{said}"
     told = [_cut(literal) if template == "{}" else _equals(template, "it", literal) for template, literal in seen.views]
     if told == ["`None`"] and (seen.effects or seen.printed):

@@ -45,6 +45,7 @@ from rolecall_server.team.run import check_request, open_bench, work_alone
 from rolecall_server.team.sprint.answering import answer_review
 from rolecall_server.team.sprint.building import implement_task, write_requirement_tests
 from rolecall_server.team.sprint.change_plan import show_changes
+from rolecall_server.team.sprint.doubting import raise_doubt
 from rolecall_server.team.sprint.integration import integrate
 from rolecall_server.team.sprint.proposing import propose, review_sprint
 from rolecall_server.team.sprint.writing import allot, ask_questions, write_document
@@ -53,6 +54,7 @@ logger = logging.getLogger(__name__)
 
 _DO: Mapping[Verb, Callable[[Step, Room, Pool], Coroutine[Any, Any, tuple[NewMessage, ...]]]] = {
     Verb.WRITE: write_document,
+    Verb.DOUBT: raise_doubt,
     Verb.ASK: ask_questions,
     Verb.ALLOT: allot,
     Verb.SHOW: show_changes,
@@ -106,7 +108,8 @@ async def carry_out_run(
         pool = load_pool(store, run_id)
         if (request := request_of(pool)) is not None:
             check_request(request, repository.workspace)
-        roster = planned_roster(pool, known_roles(repository.workspace, store) if request is None else {})
+        roles = known_roles(repository.workspace, store) if request is None else {}
+        roster = planned_roster(pool, roles, doubts=repository.settings.team.doubt)
         await _publish_understanding(repository, pool, roster)
         bench = SharedBench(NO_CODE, NO_CODE, 0.0)
         if any(role.publishes(kind) for role in roster.values() for kind in ("edits", "proposal")):

@@ -69,6 +69,8 @@ def _in_short(message: MessageRow) -> str:
     """Return the content of a message, where that is short and worth knowing at once: a question, its answer, files by
     task; else empty.
     """
+    if message.kind == "doubt":
+        return f": {one_line(body_of(message)['said'])}"
     if message.kind in ("question", "answer"):
         return f": {one_line(body_of(message)[message.kind])}"
     if message.kind != Kind.CHANGE_PLAN:
@@ -145,7 +147,12 @@ def diff_of(edits: Edits, workspace: Workspace, unseen: Mapping[str, Collection[
 
 
 def _heading(message: MessageRow) -> str:
-    named = {"brief": "The brief", "change": "The change", "correction": "What the developer answered"}
+    named = {
+        "brief": "The brief",
+        "doubt": "What is settled",
+        "change": "The change",
+        "correction": "What the developer answered",
+    }
     about = f" ({message.subject})" if message.subject else ""
     return named.get(message.kind, f"The {message.kind}{about}")
 
@@ -168,8 +175,8 @@ def _shown(message: MessageRow, workspace: Workspace, said: _ToldElsewhere = _To
     if message.kind in set(Kind):
         document = document_in(message)
         return render_content(document.model_copy(update={"content": _in_short_form(document.content, said)}))
-    if message.kind == "brief":
-        return brief_text(message)
+    if message.kind in ("brief", "doubt"):
+        return brief_text(message) if message.kind == "brief" else settled_by([message])
     if message.kind in ("answers", "correction"):
         return "\n".join(f"- {one['question']}\n  {one['answer']} ({one['by']})" for one in _answers_in(message))
     if message.kind in ("edits", "tests", "change", "answered"):
@@ -228,6 +235,11 @@ def brief_text(message: MessageRow) -> str:
     brief = body_of(message)
     where = f"{brief['symbol']} in {brief['path']}" if brief["symbol"] else brief["path"]
     return f"{brief['text'].strip()}\n{f'It was given on {where}.' if where else ''}".strip()
+
+
+def settled_by(messages: Iterable[MessageRow]) -> str:
+    """Return what *messages* settle of what the brief leaves open, as roles are told; empty where that is nothing."""
+    return "\n\n".join(body_of(message)["told"] for message in messages if message.kind == "doubt").strip()
 
 
 def render_content(document: Document) -> str:

@@ -23,7 +23,7 @@ from rolecall_server.team.documents import Kind
 from rolecall_server.team.messages.board import DEVELOPER, TEAM, Pool, as_draft, body_of, load_pool, publish
 from rolecall_server.team.model_calls.prices import prices_of
 from rolecall_server.team.request import TITLES, RunRequest
-from rolecall_server.team.roles.declarations import Duty, Role, RunWay, Verb, role_alone, roles_on, roster_of
+from rolecall_server.team.roles.declarations import Duty, Role, RunWay, Verb, doubting, role_alone, roles_on, roster_of
 
 LEAN = ("engineer",)
 EVERYBODY = ("all",)
@@ -48,6 +48,8 @@ _REASONS = {
     RunWay.MIDDLE: "The brief is beyond a page ({size}): the middle way: requirements, independent tests, review.",
     RunWay.TEAM: "The brief is more than one sprint ({size}): the whole team.",
 }
+DOUBTED = frozenset({RunWay.ENGINEER, RunWay.MIDDLE})
+"""The ways of runs whose brief is small enough for short solutions."""
 _SHORT_WORDS = 60
 _SHORT_WISHES = 2
 _TITLE_CHARACTERS = 80
@@ -72,6 +74,7 @@ _TAKES: Mapping[tuple[str, str], Taken] = {
     ("engineer", Verb.INTEGRATE): Taken(1, 14_000, 1_000),
     ("engineer", Verb.ANSWER): Taken(0.5, 5_500, 100),
     ("engineer", Verb.ALONE): Taken(1, 14_000, 3_300),
+    ("engineer", Verb.DOUBT): Taken(1, 14_000, 1_000),
     ("qa_engineer", Verb.TEST): Taken(1, 11_500, 4_300),
     ("reviewer", Verb.WRITE): Taken(1, 14_500, 700),
 }
@@ -88,7 +91,7 @@ Source: six runs of the team on briefs of 36 to 227 words received 4,379 to 20,4
 21,977 (docs/team.md); so reckoned each lies within a factor of two.
 """
 _OTHER_TAKES = Taken(1, 12_000, 2_500)
-_ASKS_A_MODEL = (Verb.WRITE, Verb.IMPLEMENT, Verb.TEST, Verb.INTEGRATE, Verb.ANSWER)
+_ASKS_A_MODEL = (Verb.DOUBT, Verb.WRITE, Verb.IMPLEMENT, Verb.TEST, Verb.INTEGRATE, Verb.ANSWER)
 
 
 @dataclass(frozen=True)
@@ -179,10 +182,15 @@ def plan_for(
         why = f"You chose {_CALLED[way]} ({size})."
     else:
         why = _REASONS[taken].format(size=size)
-    roster = roster_of(roles, chosen or roles_on(taken, roles), taken)
+    roster = _roster(roles, chosen or roles_on(taken, roles), taken, settings)
     estimate = estimate_run(roster.values(), text, settings, store)
     names = tuple(name for name in roster if name != TEAM)
     return Plan(names, why, estimate, taken, _costs_of_ways(roles, text, settings, store))
+
+
+def _roster(roles: Mapping[str, Role], names: Iterable[str], way: RunWay, settings: Settings) -> dict[str, Role]:
+    roster = roster_of(roles, names, way)
+    return doubting(roster) if settings.team.doubt and way in DOUBTED else roster
 
 
 def _way_for(brief: str) -> RunWay:
@@ -194,7 +202,7 @@ def _way_for(brief: str) -> RunWay:
 
 
 def _costs_of_ways(roles: Mapping[str, Role], brief: str, settings: Settings, store: Store | None) -> str:
-    rosters = {way: roster_of(roles, roles_on(way, roles), way).values() for way in RunWay}
+    rosters = {way: _roster(roles, roles_on(way, roles), way, settings).values() for way in RunWay}
     told = (f"{way} {estimate_run(who, brief, settings, store).in_short}" for way, who in rosters.items())
     return f"Each way may take about: {'; '.join(told)}."
 
@@ -276,7 +284,7 @@ def _sees_files(duty: Duty) -> bool:
     documents.
     """
     by_files = (Kind.REQUIREMENTS, Kind.DESIGN)
-    return duty.does in (Verb.IMPLEMENT, Verb.TEST) or any(kind in by_files for kind in duty.publishes)
+    return duty.does in (Verb.DOUBT, Verb.IMPLEMENT, Verb.TEST) or any(kind in by_files for kind in duty.publishes)
 
 
 def begin_run(store: Store, root: Path, request: RunRequest, plan: Plan | None = None) -> str:
@@ -350,8 +358,10 @@ def change_plan(store: Store, pool: Pool, roles: Iterable[str], why: str) -> Non
     publish(store, pool.run_id, DEVELOPER, as_draft("plan", {**_plan(pool), "roles": list(roles), "why": why}))
 
 
-def planned_roster(pool: Pool, roles: Mapping[str, Role]) -> dict[str, Role]:
+def planned_roster(pool: Pool, roles: Mapping[str, Role], *, doubts: bool = False) -> dict[str, Role]:
     """Return those of *roles* that work in a run, by its plan, with the duties that they have there.
+
+    Where the developer *doubts*, an Engineer looks first whether solutions of a new, small enough brief disagree.
 
     Raises:
         DocumentUnusable: it was begun by an earlier Rolecall, which stored no plan.
@@ -359,8 +369,21 @@ def planned_roster(pool: Pool, roles: Mapping[str, Role]) -> dict[str, Role]:
     """
     plan = _plan(pool)
     if "does" in plan:
-        return {name: role_alone(name, Verb(plan["does"])) for name in plan["roles"]}
-    return roster_of(roles, plan["roles"], RunWay(plan.get("way", RunWay.TEAM)))  # an earlier Rolecall knew one way
+        roster = {name: role_alone(name, Verb(plan["does"])) for name in plan["roles"]}
+    else:  # an earlier Rolecall knew one way
+        roster = roster_of(roles, plan["roles"], RunWay(plan.get("way", RunWay.TEAM)))
+    return doubting(roster) if doubts and _can_be_doubted(pool) else roster
+
+
+def _can_be_doubted(pool: Pool) -> bool:
+    """Return whether solutions of the brief of a run can be short, and nobody has worked on it yet."""
+    plan, brief = _plan(pool), pool.latest("brief")
+    if "does" in plan:
+        is_small = Verb(plan["does"]) is Verb.ALONE and brief is not None and request_in(brief).mends is None
+    else:
+        is_small = RunWay(plan.get("way", RunWay.TEAM)) in DOUBTED
+    has_begun = any(step.state == "done" for step in pool.steps.values())
+    return is_small and (not has_begun or pool.latest("doubt") is not None)
 
 
 def _plan(pool: Pool) -> dict[str, Any]:

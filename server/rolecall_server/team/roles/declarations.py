@@ -42,6 +42,7 @@ class Scope(StrEnum):
 
 SCOPES: Mapping[str, Scope] = {
     "brief": Scope.RUN,
+    "doubt": Scope.RUN,
     Kind.UNDERSTANDING: Scope.RUN,
     Kind.REQUIREMENTS: Scope.RUN,
     "answers": Scope.RUN,
@@ -68,6 +69,8 @@ class Verb(StrEnum):
 
     WRITE = "write"
     """A model fills the document that the role publishes."""
+    DOUBT = "doubt"
+    """Solutions of the brief are run, and the developer is asked where they differ; see `doubting`."""
     ASK = "ask"
     """The developer is asked what the requirements leave open."""
     ALLOT = "allot"
@@ -203,6 +206,7 @@ TEAM_ITSELF = Role(
 )
 
 
+_DOUBT = Duty(does=Verb.DOUBT, watches=("brief",), publishes=("doubt",))
 _CAUSES: Mapping[Verb, tuple[str, ...]] = {
     Verb.ASK: (Kind.REQUIREMENTS,),
     Verb.ALLOT: ("edits",),
@@ -220,8 +224,14 @@ def our_roles() -> dict[str, Role]:
 def role_alone(name: str, does: Verb) -> Role:
     """Return one of our roles with a single duty, all of a run, for which its model may look up whatever there is."""
     published = "verdicts" if does is Verb.JUDGE else "proposal"
-    duty = Duty(does=does, watches=("brief",), publishes=(published,))
+    duty = Duty(does=does, watches=("brief", "doubt"), publishes=(published,))
     return our_roles()[name].model_copy(update={"tools": TOOL_NAMES, "duty": (duty,)})
+
+
+def doubting(roster: Mapping[str, Role]) -> dict[str, Role]:
+    """Return *roster* with an Engineer who first looks whether solutions of the brief disagree."""
+    role = roster.get(_LEAN[0])
+    return {**roster, role.name: role.model_copy(update={"duty": (_DOUBT, *role.duty)})} if role else {**roster}
 
 
 def find_roles(workspace: Workspace) -> FoundRoles | None:

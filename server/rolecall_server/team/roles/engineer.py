@@ -28,7 +28,8 @@ _ON_FAILURE = (
 async def implement(request: RunRequest, desk: Desk, told: str = "") -> tuple[AttemptWork, Trials]:
     """Prepare the work of implementing the brief of *request*.
 
-    *told* is what to say of it where somebody else writes the tests; else that is the brief itself.
+    *told* is what to say of it where somebody else writes the tests; else that is the brief itself, and what is settled
+    about it.
 
     Raises:
         BriefMissing: there is nothing to implement.
@@ -41,8 +42,9 @@ async def implement(request: RunRequest, desk: Desk, told: str = "") -> tuple[At
     path = "" if request.makes_file else request.path
     focus = await asyncio.to_thread(focus_of, request, path, desk.workspace, desk.snapshot)
     trials = Trials(desk, (path,) if path.endswith(".py") else ())
+    settled = "" if told else desk.settled
     files = [one for one in wanted_files(request.brief) if not (told and is_test_path(one))]
-    task = "\n\n".join(part for part in (told or _task(request), tell_how_to_begin(desk, files)) if part)
+    task = "\n\n".join(part for part in (told or task_of(request), settled, tell_how_to_begin(desk, files)) if part)
 
     work = AttemptWork(
         opening=await open_conversation(_PROFILE, desk, focus, task, EDIT_FORMAT + FILE_OPERATIONS),
@@ -81,7 +83,8 @@ def _tests_to_show(path: str, workspace: Workspace, snapshot: Snapshot) -> tuple
     return "", choose_style_example(snapshot, path, chosen) or ""
 
 
-def _task(request: RunRequest) -> str:
+def task_of(request: RunRequest) -> str:
+    """Return the brief of *request*, with the place it was given on."""
     where = f"\nIt was given on `{request.symbol}` in {request.path}." if request.symbol else ""
     if request.hand.selection is not None:
         first, last = request.hand.selection
