@@ -64,7 +64,10 @@ WHOLE = solution(
     '    return name if len(name) <= limit else name[: limit + 1].rpartition("-")[0]\n'
 )
 ALSO_CUT = solution('    return text.lower()[:limit].replace(" ", "-")\n')
-TWO = f"## Solution 1: words are cut\n\n{CUT}\n\n## Solution 2: only whole words\n\n{WHOLE}"
+TWO = (
+    f'## Solution 1: words are cut\nCall: slug("Red wine", limit=5)\n\n{CUT}\n\n'
+    f"## Solution 2: only whole words\n\n{WHOLE}"
+)
 SAME = f"## Solution 1: cut\n\n{CUT}\n\n## Solution 2: cut first\n\n{ALSO_CUT}"
 ONE = f"## Solution 1: cut\n\n{CUT}"
 
@@ -108,20 +111,21 @@ def doubt_in(at: Repository) -> MessageRow:
     return message
 
 
-async def test_the_engineer_alone_is_told_the_answer_as_an_example_that_must_hold(tmp_path: Path) -> None:
+async def test_a_question_shows_the_input_and_its_answer_is_told_as_an_example_that_must_hold(
+    tmp_path: Path,
+) -> None:
     model, asked, at = ScriptedModel([TWO, WHOLE]), Asked(1), repository(tmp_path)
     ended = await implemented(at, model, asked)
     assert (ended.state, ended.errors) == ("finished", ())
     (question,) = asked.questions
-    first, second = question.options
-    assert question.title.startswith("The brief leaves open what `slug(")
-    assert question.recommended == first
-    assert first.endswith("(words are cut)")
-    assert second.endswith("(only whole words)")
-    told = model.last_words[1]
-    assert f"{WISH}\n\nThe brief leaves open what `slug(" in told
-    assert second.partition(" (")[0] in told
-    assert first.partition(" (")[0] not in told.partition("leaves open")[2]
+    assert question.title == "The brief leaves open what `slug('Red wine', limit=5)` shall do. Which do you want?"
+    assert question.options == ("`'red-w'` (words are cut)", "`'red'` (only whole words)")
+    assert question.recommended == question.options[0]
+    assert model.last_words[1].endswith(
+        f"{WISH}\n\nThe brief leaves open what `slug('Red wine', limit=5)` shall do. "
+        "The developer was asked, and wants this:\n\n- `slug('Red wine', limit=5)`: `'red'`\n  (only whole words)\n\n"
+        "It must hold, a test must show it, and what is like it must be handled alike."
+    )
 
 
 async def test_what_was_asked_and_answered_is_a_message_of_the_run(tmp_path: Path) -> None:

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from rolecall_server.craft.characterization import CandidateCall, Observation
+from rolecall_server.craft.characterization.observation import View
 from rolecall_server.craft.doubt.disagreement import Behaviour
 from rolecall_server.craft.doubt.solutions import ShortSolution
 from rolecall_server.model.prompts import prompts_beside
+from rolecall_server.python_trees import parse_expression
 
 _PROMPTS = prompts_beside(__file__)
 _MOST_OF_VALUE = 300
 """Characters of a value in a question."""
+_MOST_VIEWS = 4
+"""So much is told of an object that cannot be written down whole."""
 
 
 @dataclass(frozen=True)
@@ -45,14 +50,15 @@ class DoubtQuestion:
 
 def question_about(behaviours: Sequence[Behaviour], solutions: Sequence[ShortSolution]) -> DoubtQuestion:
     """Return the question which of *behaviours* is wanted, of which there are two or more."""
-    calls = _listed(f"`{call.source}`" for call in behaviours[0].told)
-    options = dict.fromkeys(_option(each, solutions) for each in behaviours)
+    calls = _listed(_code(call) for call in behaviours[0].told)
+    changes = any(seen.effects for each in behaviours for seen in each.told.values())
+    options = dict.fromkeys(_option(each, solutions, changes=changes) for each in behaviours)
     return DoubtQuestion(_PROMPTS["question"].format(calls=calls), calls, tuple(options))
 
 
-def _option(behaviour: Behaviour, solutions: Sequence[ShortSolution]) -> DoubtOption:
-    ends = {call.source: describe(call, seen) for call, seen in behaviour.told.items()}
-    lines = [f"`{source}`: {end}" for source, end in ends.items()]
+def _option(behaviour: Behaviour, solutions: Sequence[ShortSolution], *, changes: bool) -> DoubtOption:
+    ends = {_code(call): describe(call, seen, changes=changes) for call, seen in behaviour.told.items()}
+    lines = [f"{code}: {end}" for code, end in ends.items()]
     shown = "; ".join(lines if len(lines) > 1 else ends.values())
     example = "\n".join(f"- {line}" for line in lines)
     reading = next((solutions[one].reading for one in behaviour.solutions if solutions[one].reading), "")
@@ -61,27 +67,35 @@ def _option(behaviour: Behaviour, solutions: Sequence[ShortSolution]) -> DoubtOp
     return DoubtOption(f"{shown} ({reading})", f"{example}\n  ({reading})")
 
 
-def describe(call: CandidateCall, seen: Observation) -> str:
-    """Return how a call ended, in words and code."""
+def _code(call: CandidateCall) -> str:
+    """Return a call as somebody would write it."""
+    return f"`{ast.unparse(parse_expression(call.source))}`"
+
+
+def describe(call: CandidateCall, seen: Observation, *, changes: bool = False) -> str:
+    """Return how a call ended, in words and code; where others *change* something, also that it did not."""
     if seen.kind == "raises":
         said = f", {_cut(' '.join(seen.message.split()))}" if seen.message else ""
         return f"raises {seen.type_name}{said}"
-    told = [_cut(literal) if template == "{}" else _equals(template, "it", literal) for template, literal in seen.views]
-    if told == ["`None`"] and (seen.effects or seen.printed):
+    plain = [_cut(literal) for template, literal in seen.views if template == "{}"]
+    told = plain or ([_views("it", seen.views)] if seen.views else [])
+    if told == ["`None`"] and (seen.effects or seen.printed or changes):
         told = []
+    told += ["changes nothing"] if changes and not seen.effects else []
     for number, views in seen.effects:
-        name = call.names[number] if number < len(call.names) else "its argument"
-        told.append(_listed((_equals(template, name, literal) for template, literal in views), "afterwards "))
+        told.append(f"afterwards {_views(call.names[number], views)}")
     told += [f"prints {_cut(repr(seen.printed))}"] if seen.printed else []
     return "; ".join(told)
 
 
-def _equals(template: str, name: str, literal: str) -> str:
-    return f"`{template.replace('{}', name)}` is {_cut(literal)}"
+def _views(name: str, views: Sequence[View]) -> str:
+    """Return what can be read off the value that is called *name*."""
+    shown = [f"`{template.replace('{}', name)}` is {_cut(literal)}" for template, literal in views[:_MOST_VIEWS]]
+    return f"{_listed(shown)}{', and more' if len(views) > _MOST_VIEWS else ''}"
 
 
-def _listed(parts: Iterable[str], before: str = "") -> str:
-    return before + " and ".join(parts)
+def _listed(parts: Iterable[str]) -> str:
+    return " and ".join(parts)
 
 
 def _cut(text: str) -> str:

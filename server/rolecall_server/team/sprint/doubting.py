@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -121,13 +122,16 @@ async def _behaviours(
 ) -> tuple[Behaviour, ...] | NotRun:
     bench = desk.bench
     assert isinstance(bench, SharedBench)
+    suggested = ast.Module([ast.Expr(call) for each in solutions for call in each.calls], [])
     trials: list[Trial] = []
     for number, solution in enumerate(solutions):
         trial = await asyncio.to_thread(_trial, path, names, solution.files, desk)
         if isinstance(trial, NotRun):
             return trial
-        # What the repository's tests and documents pass is seen once; it is tried on all.
-        trials.append(trial if not number else replace(trial, subject=replace(trial.subject, tests=(), documents=())))
+        subject = replace(trial.subject, related=(suggested, *trial.subject.related))
+        if number:  # what the repository's tests and documents pass is seen once; it is tried on all
+            subject = replace(subject, tests=(), documents=())
+        trials.append(replace(trial, subject=subject))
     async with bench.turn:
         try:
             return await compare(trials, desk.report)

@@ -12,6 +12,9 @@ OTHER = CandidateCall("slug", "slug({0}, {1})", ("''", "4"), ("text", "limit"))
 INSERT = CandidateCall("Names.insert", "{0}.insert({1})", ("Names(['a'])", "'a'"), ("names", "item"))
 
 
+NO_READINGS = [ShortSolution("", {})] * 2
+
+
 def gives(literal: str) -> Observation:
     return Observation("value", "str", (("{}", literal),))
 
@@ -40,7 +43,7 @@ def test_the_engineer_is_told_the_answer_as_an_example_that_must_hold() -> None:
     assert question.told("`'ab'` (whole words)") == (
         "The brief leaves open what `slug('Ab cd', 4)` shall do. The developer was asked, and wants this:\n\n"
         "- `slug('Ab cd', 4)`: `'ab'`\n  (whole words)\n\n"
-        "It must hold, and what is like it must be handled alike."
+        "It must hold, a test must show it, and what is like it must be handled alike."
     )
 
 
@@ -61,7 +64,27 @@ def test_an_end_is_told_by_what_came_back_what_was_raised_and_what_changed() -> 
     changed = Observation("value", "NoneType", (("{}", "None"),), ((0, (("list({})", "['a', 'a']"),)),))
     assert describe(INSERT, changed) == "afterwards `list(names)` is `['a', 'a']`"
     whole = Observation("value", "Colour", (("{}.red", "1"), ("{}.blue", "2")))
-    assert describe(CALL, whole) == "`it.red` is `1`; `it.blue` is `2`"
+    assert describe(CALL, whole) == "`it.red` is `1` and `it.blue` is `2`"
+
+
+def test_a_call_is_written_as_a_person_would() -> None:
+    call = CandidateCall("Names.insert", "{0}.insert({1})", ("Names(['a'])", "0"), ("names", "item"))
+    found = question_about([Behaviour((0,), {call: gives("1")}), Behaviour((1,), {call: gives("2")})], NO_READINGS)
+    assert found.calls == "`Names(['a']).insert(0)`"
+
+
+def test_where_one_solution_changes_something_the_other_is_said_to_change_nothing() -> None:
+    nothing = Observation("value", "NoneType", (("{}", "None"),))
+    moved = Observation("value", "NoneType", (("{}", "None"),), ((0, (("list({})", "['a']"),)),))
+    found = question_about([Behaviour((0,), {INSERT: nothing}), Behaviour((1,), {INSERT: moved})], NO_READINGS)
+    assert [one.text for one in found.options] == ["changes nothing", "afterwards `list(names)` is `['a']`"]
+
+
+def test_of_an_object_that_cannot_be_written_down_four_things_are_told() -> None:
+    views = tuple((f"{{}}.part{number}", "1") for number in range(9))
+    told = describe(CALL, Observation("value", "Thing", views))
+    assert told.count(" is ") == 4
+    assert told.endswith(", and more")
 
 
 def test_a_long_value_is_cut() -> None:

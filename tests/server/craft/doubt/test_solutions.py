@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+
 from rolecall_server.craft.doubt.solutions import ShortSolution, read_solutions
 from support.edits import block
 
@@ -32,6 +34,13 @@ def test_a_solution_whose_edits_do_not_fit_or_do_not_parse_is_left_out() -> None
 
 def test_a_solution_that_changes_what_may_not_be_changed_is_left_out() -> None:
     assert read(f"## Solution 1: a\n{ROUND}", refusal="it is guarded") == ()
+
+
+def test_the_calls_that_a_solution_names_are_read_and_what_is_no_call_is_passed_over() -> None:
+    (found,) = read(f"## Solution 1: rounded\nCall: total([0.5])\n**Call:** `total([])`\nCall: total(\n\n{ROUND}")
+    assert [ast.unparse(call) for call in found.calls] == ["total([0.5])", "total([])"]
+    (found,) = read(f"## Solution 1: rounded\nCall: 1 + 1\n\n{ROUND}\nCall: total([1])")
+    assert found.calls == ()
 
 
 def test_a_fourth_solution_is_not_looked_at() -> None:
