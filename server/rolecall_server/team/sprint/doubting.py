@@ -57,6 +57,8 @@ async def raise_doubt(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, .
     question = Question(id="Q1", title=found.title, options=options, recommended=options[0])
     answer = (await room.developer.ask([question])).get(question.id, "")
     said = f"{question.title} {answer or f'Nobody answered, so the likeliest holds: {question.recommended}'}"
+    if not answer:
+        desk.tell(said)
     return (as_draft("doubt", {"said": said, "told": found.told(answer), "options": options, "answer": answer}),)
 
 
