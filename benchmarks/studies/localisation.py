@@ -34,7 +34,7 @@ from rich.table import Table
 from rolecall_analysis import Index, Position, Snapshot, enclosing_definition
 from rolecall_server.cli.screen import wide_screen
 from rolecall_server.craft.history import NOTHING_KNOWN, learned_from
-from rolecall_server.craft.repair.failure_text import frames_in
+from rolecall_server.craft.repair.failure_text import seen_failure
 from rolecall_server.craft.repair.localisation import Suspect, rank_suspects
 from rolecall_server.craft.repair.spectrum import spectrum_of
 from rolecall_server.errors import RolecallError
@@ -175,9 +175,8 @@ def read_kept(place: Path) -> Kept:
 def suspected_in(kept: Kept, snapshot: Snapshot) -> tuple[Suspect, ...]:
     """Return the suspects for *kept* in the repository of *snapshot*."""
     ids = [one.test_id for one in kept.failing]
-    frames = [frame for one in kept.failing for frame in frames_in(one.detail, snapshot)]
     spectrum = spectrum_of(kept.run, learned_from(NOTHING_KNOWN, kept.run, snapshot), ids)
-    return rank_suspects(snapshot, ids, spectrum, frames, [one.message for one in kept.failing])
+    return rank_suspects(snapshot, [seen_failure(one, snapshot) for one in kept.failing], spectrum)
 
 
 def score(folder: Path, half: str, *, each: bool) -> None:

@@ -57,7 +57,7 @@ def alone(view: PackSource, path: str, wanted: Collection[str], reason: str) -> 
     """
     lines = split_lines(read_text_file(view.workspace, path).text)
     definitions = [one for one in definitions_in(view.snapshot, path) if _end(one) < len(lines)]
-    named = [one for one in definitions if one.kind != "variable" and one.qualified_name in wanted]
+    named = [one for one in definitions if one.qualified_name in wanted]
     blocks = [one for one in named if not any(name.rpartition(".")[2] == "overload" for name in one.decorators)]
     kept = {number for one in blocks for number in _span(one)}
     for one in definitions:

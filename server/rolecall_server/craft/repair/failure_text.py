@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rolecall_analysis import Position, Snapshot, enclosing_definition, is_test, is_test_function
+from rolecall_server.sandbox import TestResult
 
 MOST_CHARACTERS = 200_000
 """The end of a log says how it failed; what lies before is not read."""
@@ -22,6 +23,11 @@ _PYTEST_FRAME = re.compile(r"^([^\s:\"'<>|][^:\n\"<>|]{0,400}\.py):(\d{1,7}): ?"
 _SUMMARY = re.compile(r"^(?:FAILED|ERROR) ([^\s:][^:\n]{0,400}?\.py)(?:::([^\n]{1,600}))?(?: - |$)")
 _VERBOSE = re.compile(r"^([^\s:][^:\n]{0,400}\.py)::([^\n]{1,600}) (?:FAILED|ERROR)(?: {0,80}\[ {0,3}\d{1,3}%\])?$")
 _UNITTEST = re.compile(r"^(?:FAIL|ERROR): (\w{1,200}) \(([\w.]{1,400})\)")
+_CHAINED = re.compile(
+    r"^(?:During handling of the above exception|The above exception was the direct cause)", re.MULTILINE
+)
+_EXPLAINED = re.compile(r"^E {1,8}(\S.{0,1000})$")
+_MOST_EXPLAINED = 4_000
 _SAID = re.compile(r"^E {3}(?! )(\S[^\n]{0,1000})$")
 _RAISED = re.compile(r"^([A-Za-z_][\w.]{0,200}(?:Error|Exception|Warning|Interrupt|Exit|Timeout)(?::[^\n]{0,1000})?)$")
 
@@ -57,9 +63,28 @@ def read_failure(text: str, snapshot: Snapshot) -> ReportedFailure:
     return ReportedFailure(tuple(tests), tuple(frames), _error(lines))
 
 
-def frames_in(text: str, snapshot: Snapshot) -> tuple[TracebackLine, ...]:
-    """Return the lines of the repository that the traceback *text* goes through, the outermost call first."""
-    return tuple(_frames(_plain(text[-MOST_CHARACTERS:]).splitlines(), _Files(snapshot)))[-_MOST_FRAMES:]
+@dataclass(frozen=True)
+class SeenFailure:
+    """A failure as evidence of its cause."""
+
+    test: str = ""
+    """The test that fails, as a node id; empty where none is known."""
+    tracebacks: tuple[tuple[TracebackLine, ...], ...] = ()
+    """The lines of the repository that each error went through, the outermost call first; that of a cause first."""
+    message: str = ""
+    explained: str = ""
+    """The test runner's words beside that: the values it compared, and where they came from."""
+
+
+def seen_failure(result: TestResult, snapshot: Snapshot) -> SeenFailure:
+    """Return what *result* says of its cause."""
+    text = _plain(result.detail[-MOST_CHARACTERS:])
+    files = _Files(snapshot)
+    parts = (tuple(_frames(part.splitlines(), files))[-_MOST_FRAMES:] for part in _CHAINED.split(text))
+    explained = "\n".join(found[1] for line in text.splitlines() if (found := _EXPLAINED.match(line)))
+    return SeenFailure(
+        result.test_id, tuple(part for part in parts if part), result.message, explained[:_MOST_EXPLAINED]
+    )
 
 
 def _plain(text: str) -> str:

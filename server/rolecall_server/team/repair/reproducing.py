@@ -7,7 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from rolecall_server.craft.history import NOTHING_KNOWN, SuiteHistory, learned_from, name_of
-from rolecall_server.craft.repair.failure_text import ReportedFailure, frames_in, read_failure
+from rolecall_server.craft.repair.failure_text import ReportedFailure, SeenFailure, read_failure, seen_failure
 from rolecall_server.craft.repair.localisation import Suspect, rank_suspects
 from rolecall_server.craft.repair.spectrum import spectrum_of
 from rolecall_server.errors import BriefMissing, CodeNotRun, NotFound, NotReproduced
@@ -159,12 +159,13 @@ def _unrun(tests: Sequence[str]) -> tuple[TestResult, ...]:
 def _suspects(
     desk: Desk, run: TestRun | NotRun | None, failing: Sequence[TestResult], reported: ReportedFailure
 ) -> tuple[Suspect, ...]:
-    ids = [one.test_id for one in failing]
-    frames = [frame for one in failing for frame in frames_in(one.detail, desk.snapshot)] or reported.frames
     known = run if isinstance(run, TestRun) else TestRun("not run")
-    spectrum = spectrum_of(known, _history(desk, known), ids)
-    messages = [one.message or reported.error for one in failing]
-    return rank_suspects(desk.snapshot, ids, spectrum, frames, messages)
+    spectrum = spectrum_of(known, _history(desk, known), [one.test_id for one in failing])
+    failures = [seen_failure(one, desk.snapshot) for one in failing]
+    if not any(one.tracebacks for one in failures):
+        pasted = (reported.frames,) if reported.frames else ()
+        failures = [replace(one, tracebacks=pasted, message=one.message or reported.error) for one in failures]
+    return rank_suspects(desk.snapshot, failures or [SeenFailure("", (reported.frames,), reported.error)], spectrum)
 
 
 def _history(desk: Desk, run: TestRun) -> SuiteHistory:
