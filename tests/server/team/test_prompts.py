@@ -17,13 +17,18 @@ from rolecall_analysis import Index
 from rolecall_server.craft.attempt import AttemptWork
 from rolecall_server.craft.trial import Bench
 from rolecall_server.errors import BriefMissing, FileRefused
+from rolecall_server.review.proposals.proposal import HunkState
+from rolecall_server.review.proposals.proposal_store import decide
 from rolecall_server.sandbox import FileCoverage, NotRun, TestResult, TestRun
 from rolecall_server.settings import Settings
 from rolecall_server.team.request import Desk, RoleName, RunRequest
+from rolecall_server.team.revising import revise, revision_of
 from rolecall_server.team.roles import implement, write_tests
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
+from support.proposals import propose
 from support.scripted_model import ScriptedModel
+from support.stores import open_store
 
 SHOP = '''
     #- shop/__init__.py
@@ -146,6 +151,18 @@ async def test_the_engineer_works_in_a_file(desk: Desk) -> None:
 async def test_the_engineer_finds_the_files_of_a_brief(desk: Desk) -> None:
     _, user = await opening(RunRequest(RoleName.ENGINEER, brief="Round the discount up."), desk)
     assert user == external_file(PROMPTS + "brief_without_a_file.txt")
+
+
+async def test_the_engineer_makes_what_waits_of_a_proposal_anew(desk: Desk, tmp_path: Path) -> None:
+    store, root = open_store(tmp_path / "rolecall.db"), desk.workspace.root
+    price = (root / PRICE).read_text()
+    added = price.replace("if rate > 1:", "if not 0 <= rate <= 1:") + "\n\ndef tax(price):\n    return price * 0.2\n"
+    reviewed = propose(store, root, {PRICE: added, "tests/test_tax.py": "def test_tax(): ...\n"}, title="Add a tax")
+    (root / PRICE).write_text(price.replace("if rate > 1:", "if not 0 <= rate <= 1:"))
+    decided = decide(store, reviewed, {"h1": HunkState.ACCEPTED})
+    work, _ = await revise(store, revision_of(store, decided, brief="The tax is 19 per cent."), desk)
+    store.close()
+    assert work.opening[1].text == external_file(PROMPTS + "what_waits_of_a_proposal.txt")
 
 
 class NotedReaders(Mapping[str, str]):
