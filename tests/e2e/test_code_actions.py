@@ -57,7 +57,7 @@ async def test_a_hunk_a_file_a_proposal_and_everything_can_be_accepted_rejected_
         nouns = ("hunk", "file", "proposal", "all")
         assert {f"{noun}.{verb}" for noun in nouns for verb in ("accept", "reject")} <= set(offered)
         assert offered.count("proposal.show") == 3, "the hunk, the file, the proposal"
-        assert {"hunk.edit", "hunk.revise"} <= set(offered)
+        assert {"hunk.edit", "hunk.revise", "proposal.revise"} <= set(offered)
 
 
 async def test_what_asks_for_words_stands_below_all_that_is_decided_with_one_key(root: Path) -> None:

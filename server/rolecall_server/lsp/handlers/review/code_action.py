@@ -59,7 +59,7 @@ async def code_action(
         *_on_files(session, folder, here),
         *_on_proposals(session, folder, here, stale),
         *_on_everything(session, here),
-        *(action for shown in here for action in _in_words(session.client, shown)),
+        *_in_words(session.client, here),
         *_undo(session, folder, path),
         *_on_findings(session, folder, params, symbol),
         *_mending(ls, params, symbol),
@@ -103,13 +103,17 @@ def _on_hunk(client: Client, shown: ShownHunk, *, is_alone: bool) -> Iterator[ty
     yield _quick_fix(client, f"show {hunk.id} as a diff", "rolecall.proposal.show", target, shown)
 
 
-def _in_words(client: Client, shown: ShownHunk) -> Iterator[types.CodeAction]:
+def _in_words(client: Client, here: Sequence[ShownHunk]) -> Iterator[types.CodeAction]:
     """Yield the code actions for which the developer is asked to write something."""
-    hunk, target = shown.hunk, _target(shown)
-    if hunk.kind is HunkKind.TEXT:
-        yield _quick_fix(client, f"edit {hunk.id}…", "rolecall.hunk.edit", target)
-    yield _quick_fix(client, f"have {hunk.id} made anew…", "rolecall.hunk.revise", {**target, "ask": True})
-    yield _quick_fix(client, f"reject {hunk.id} and say why…", "rolecall.hunk.reject", {**target, "ask": True})
+    for shown in here:
+        hunk, target = shown.hunk, _target(shown)
+        if hunk.kind is HunkKind.TEXT:
+            yield _quick_fix(client, f"edit {hunk.id}…", "rolecall.hunk.edit", target)
+        yield _quick_fix(client, f"have {hunk.id} made anew…", "rolecall.hunk.revise", {**target, "ask": True})
+        yield _quick_fix(client, f"reject {hunk.id} and say why…", "rolecall.hunk.reject", {**target, "ask": True})
+    for proposal_id in {shown.reviewed.proposal.id: None for shown in here if len(shown.reviewed.taken_together) > 1}:
+        target = {"proposalId": proposal_id}
+        yield _quick_fix(client, f"have all of {proposal_id} made anew…", "rolecall.proposal.revise", target)
 
 
 def _on_stale(client: Client, shown: ShownHunk) -> Iterator[types.CodeAction]:
