@@ -277,6 +277,17 @@ def bad_outcomes(run: TestRun | NotRun | None) -> tuple[TestResult, ...]:
     return run.failed if isinstance(run, TestRun) else ()
 
 
+def with_failures(run: TestRun | NotRun, others: Sequence[TestResult]) -> TestRun | NotRun:
+    """Return *run* with what failed beside its tests."""
+    if not others:
+        return run
+    return (
+        TestRun("ran", outcomes=tuple(others))
+        if isinstance(run, NotRun)
+        else replace(run, outcomes=(*run.outcomes, *others))
+    )
+
+
 def new_failures(before: TestRun | NotRun | None, after: TestRun | NotRun | None) -> tuple[TestResult, ...]:
     """Return the tests that fail in *after* and did not in *before*."""
     known = {outcome.test_id for outcome in bad_outcomes(before)}

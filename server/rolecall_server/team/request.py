@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -15,6 +15,7 @@ from rolecall_server.craft.code_review.candidates import ReviewScope
 from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, ModelClient, ToolLimits, estimate_tokens
 from rolecall_server.model.replies.tools import DEFAULT_LIMITS
+from rolecall_server.sandbox import TestResult
 from rolecall_server.sandbox.python.trust import AskTrust, trust_nothing
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store
@@ -142,6 +143,10 @@ class Repository:
         return Corpus(self.workspace.root)
 
 
+async def _nothing_else(files: Mapping[str, str | None]) -> Sequence[TestResult]:
+    return ()
+
+
 @dataclass(frozen=True)
 class Desk:
     """A role's desk: the repository as it is now, a model, a place to try things."""
@@ -179,6 +184,8 @@ class Desk:
     """The words of the repository's files, where others of the run rank them too."""
     settled: str = ""
     """The answer of the developer to what the brief leaves open, as the role is told."""
+    also_try: Callable[[Mapping[str, str | None]], Awaitable[Sequence[TestResult]]] = _nothing_else
+    """Runs what the developer settled on a change; the failures."""
     experience: tuple[tuple[str, str], ...] = ()
     """The lessons of earlier attempts at similar tasks, the most useful first: each as a text, and as a line."""
     keep: Callable[[Attempted], None] = lambda attempted: None

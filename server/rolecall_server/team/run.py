@@ -36,7 +36,7 @@ from rolecall_server.team.lessons.earlier import earlier_proposal, show_earlier
 from rolecall_server.team.lessons.rejections import earlier_rejections
 from rolecall_server.team.messages.board import Pool, as_draft, publish
 from rolecall_server.team.messages.edits import SharedBench
-from rolecall_server.team.messages.rendering import settled_by
+from rolecall_server.team.messages.settled import with_settled
 from rolecall_server.team.model_calls.budgeted import stop_there
 from rolecall_server.team.model_calls.calibration import fit_of
 from rolecall_server.team.model_stack import conversation
@@ -148,11 +148,10 @@ async def work_alone(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
 async def _desk(request: RunRequest, step: Step, room: Room, pool: Pool) -> Desk:
     """Return the desk of the room, with what concerns *request* of earlier runs."""
     store, root = room.repository.store, room.repository.workspace.root
-    desk, log = room.desk(step, pool), request.mends.log if request.mends else ""
+    desk, log = with_settled(room.desk(step, pool), step.read), request.mends.log if request.mends else ""
     task = " ".join(part for part in (request.brief, request.path, request.symbol, log) if part)
     return replace(
         desk,
-        settled=settled_by(step.read),
         experience=await recall_at(desk, store, room.run_id, task),
         rejections=earlier_rejections(store, root, step.role.title, request.path),
         earlier=await asyncio.to_thread(_earlier, room, request),

@@ -11,6 +11,7 @@ from inline_snapshot import external_file
 
 from rolecall_analysis import Index
 from rolecall_server.model import Chosen
+from rolecall_server.review.proposals.proposal_store import load_proposal
 from rolecall_server.settings import Settings, read_settings
 from rolecall_server.store.messages import MessageRow
 from rolecall_server.team.documents import Question
@@ -58,11 +59,12 @@ def solution(body: str, head: str = "def slug(text: str, limit: int = 80) -> str
     return f"{block(PATH, HEAD, head)}\n{block(PATH, BODY, body)}"
 
 
-CUT = solution('    return text.lower().replace(" ", "-")[:limit]\n')
-WHOLE = solution(
+CUT_BODY = '    return text.lower().replace(" ", "-")[:limit]\n'
+WHOLE_BODY = (
     '    name = text.lower().replace(" ", "-")\n'
     '    return name if len(name) <= limit else name[: limit + 1].rpartition("-")[0]\n'
 )
+CUT, WHOLE = solution(CUT_BODY), solution(WHOLE_BODY)
 ALSO_CUT = solution('    return text.lower()[:limit].replace(" ", "-")\n')
 TWO = (
     f'## Solution 1: words are cut\nCall: slug("Red wine", limit=5)\n\n{CUT}\n\n'
@@ -126,6 +128,25 @@ async def test_a_question_shows_the_input_and_its_answer_is_told_as_an_example_t
         "The developer was asked, and wants this:\n\n- `slug('Red wine', limit=5)`: `'red'`\n  (only whole words)\n\n"
         "It must hold, a test must show it, and what is like it must be handled alike."
     )
+
+
+async def test_an_attempt_that_ends_otherwise_than_the_example_comes_back_to_the_engineer(tmp_path: Path) -> None:
+    instead = block(PATH, CUT_BODY, WHOLE_BODY)
+    model, at = ScriptedModel([TWO, CUT, instead]), repository(tmp_path)
+    ended = await implemented(at, model, Asked(1))
+    assert (ended.state, ended.errors) == ("finished", ())
+    assert "### the example that was chosen: `slug('Red wine', limit=5)`" in model.last_words[2]
+    assert "expected: `'red'`; came: `'red-w'`" in model.last_words[2]
+    proposal = load_proposal(at.store, ended.proposal_id).proposal
+    assert "rpartition" in str(proposal.files[0].hunks)
+    assert (proposal.evidence.repairs, proposal.evidence.failures) == (1, ())
+
+
+async def test_what_is_proposed_in_spite_of_the_example_says_so(tmp_path: Path) -> None:
+    at = repository(tmp_path)
+    ended = await implemented(at, ScriptedModel([TWO, CUT, "I leave it.", "I leave it."]), Asked(1))
+    (failure,) = load_proposal(at.store, ended.proposal_id).proposal.evidence.failures
+    assert failure.test_id == "the example that was chosen: `slug('Red wine', limit=5)`"
 
 
 async def test_what_was_asked_and_answered_is_a_message_of_the_run(tmp_path: Path) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from rolecall_server.craft.characterization import CandidateCall, Observation
 from rolecall_server.craft.characterization.observation import View
@@ -28,6 +28,8 @@ class DoubtOption:
     """The end of each call, and the reading that leads to it."""
     example: str
     """The same as lines that must hold."""
+    ends: Mapping[CandidateCall, Observation] = field(compare=False)
+    """The same as values."""
 
 
 @dataclass(frozen=True)
@@ -38,36 +40,38 @@ class DoubtQuestion:
     calls: str
     options: tuple[DoubtOption, ...]
 
+    def option(self, answer: str) -> DoubtOption | None:
+        """Return the option that *answer* is, the likeliest where it is empty; ``None`` for words of somebody's own."""
+        return next((one for one in self.options if one.text == answer or not answer), None)
+
     def told(self, answer: str) -> str:
         """Return what the Engineer is told where the developer chose, or wrote, *answer*; empty: was silent."""
-        if not answer:
-            return _PROMPTS["silence"].format(calls=self.calls, example=self.options[0].example)
-        chosen = next((one for one in self.options if one.text == answer), None)
+        chosen = self.option(answer)
         if chosen is None:
             return _PROMPTS["own words"].format(calls=self.calls, answer=answer)
-        return _PROMPTS["chosen"].format(calls=self.calls, example=chosen.example)
+        return _PROMPTS["chosen" if answer else "silence"].format(calls=self.calls, example=chosen.example)
 
 
 def question_about(behaviours: Sequence[Behaviour], solutions: Sequence[ShortSolution]) -> DoubtQuestion:
     """Return the question which of *behaviours* is wanted, of which there are two or more."""
-    calls = _listed(_code(call) for call in behaviours[0].told)
+    calls = _listed(code_of(call) for call in behaviours[0].told)
     changes = any(seen.effects for each in behaviours for seen in each.told.values())
     options = dict.fromkeys(_option(each, solutions, changes=changes) for each in behaviours)
     return DoubtQuestion(_PROMPTS["question"].format(calls=calls), calls, tuple(options))
 
 
 def _option(behaviour: Behaviour, solutions: Sequence[ShortSolution], *, changes: bool) -> DoubtOption:
-    ends = {_code(call): describe(call, seen, changes=changes) for call, seen in behaviour.told.items()}
+    ends = {code_of(call): describe(call, seen, changes=changes) for call, seen in behaviour.told.items()}
     lines = [f"{code}: {end}" for code, end in ends.items()]
     shown = "; ".join(lines if len(lines) > 1 else ends.values())
     example = "\n".join(f"- {line}" for line in lines)
     reading = next((solutions[one].reading for one in behaviour.solutions if solutions[one].reading), "")
     if not reading:
-        return DoubtOption(shown, example)
-    return DoubtOption(f"{shown} ({reading})", f"{example}\n  ({reading})")
+        return DoubtOption(shown, example, behaviour.told)
+    return DoubtOption(f"{shown} ({reading})", f"{example}\n  ({reading})", behaviour.told)
 
 
-def _code(call: CandidateCall) -> str:
+def code_of(call: CandidateCall) -> str:
     """Return a call as somebody would write it."""
     return f"`{ast.unparse(parse_expression(call.source))}`"
 

@@ -45,16 +45,22 @@ from rolecall_server.team.run import check_request, open_bench, work_alone
 from rolecall_server.team.sprint.answering import answer_review
 from rolecall_server.team.sprint.building import implement_task, write_requirement_tests
 from rolecall_server.team.sprint.change_plan import show_changes
-from rolecall_server.team.sprint.doubting import raise_doubt
 from rolecall_server.team.sprint.integration import integrate
 from rolecall_server.team.sprint.proposing import propose, review_sprint
 from rolecall_server.team.sprint.writing import allot, ask_questions, write_document
 
 logger = logging.getLogger(__name__)
 
+
+async def _raise_doubt(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ...]:
+    from rolecall_server.team.sprint.doubting import raise_doubt  # slow to import, and seldom needed
+
+    return await raise_doubt(step, room, pool)
+
+
 _DO: Mapping[Verb, Callable[[Step, Room, Pool], Coroutine[Any, Any, tuple[NewMessage, ...]]]] = {
     Verb.WRITE: write_document,
-    Verb.DOUBT: raise_doubt,
+    Verb.DOUBT: _raise_doubt,
     Verb.ASK: ask_questions,
     Verb.ALLOT: allot,
     Verb.SHOW: show_changes,

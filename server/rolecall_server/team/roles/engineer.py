@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from rolecall_analysis import Snapshot, is_test, is_test_path
 from rolecall_server.context import Focus, named_files
 from rolecall_server.craft.attempt import AttemptWork
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS
+from rolecall_server.craft.trial import with_failures
 from rolecall_server.craft.wanted_files import wanted_files
 from rolecall_server.errors import BriefMissing, FileRefused
 from rolecall_server.review.guards.edit_paths import why_not_changed
+from rolecall_server.sandbox import NotRun, TestRun
 from rolecall_server.team.opening import open_conversation, tell_how_to_begin
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path
@@ -46,11 +49,14 @@ async def implement(request: RunRequest, desk: Desk, told: str = "") -> tuple[At
     files = [one for one in wanted_files(request.brief) if not (told and is_test_path(one))]
     task = "\n\n".join(part for part in (told or task_of(request), settled, tell_how_to_begin(desk, files)) if part)
 
+    async def try_out(files: Mapping[str, str | None]) -> TestRun | NotRun:
+        return with_failures(await trials.of_change(files), await desk.also_try(files))
+
     work = AttemptWork(
         opening=await open_conversation(_PROFILE, desk, focus, task, EDIT_FORMAT + FILE_OPERATIONS),
         read_text=lambda path: read_for_model(desk.workspace, path),
         refusal=lambda path: why_not_changed(desk.workspace, path),
-        try_out=trials.of_change,
+        try_out=try_out,
         before=lambda: trials.before,
         on_failure=_ON_FAILURE,
         moves_files=True,

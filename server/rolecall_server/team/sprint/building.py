@@ -23,7 +23,8 @@ from rolecall_server.team.documents import CaseKind, Design, Kind, SprintReview,
 from rolecall_server.team.experience.replaying import recall_at
 from rolecall_server.team.messages.board import Pool, as_draft, content_of
 from rolecall_server.team.messages.edits import Edits, desk_with, fingerprints, joined
-from rolecall_server.team.messages.rendering import settled_by, tell
+from rolecall_server.team.messages.rendering import tell
+from rolecall_server.team.messages.settled import with_settled
 from rolecall_server.team.model_stack import RememberingClient, conversation
 from rolecall_server.team.opening import open_conversation, tell_how_to_begin
 from rolecall_server.team.plan.agenda import Agenda, agenda_of
@@ -69,11 +70,11 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
         brief = step.message("brief")
         assert brief is not None
         # exactly as where a command asks the Engineer alone
-        desk = replace(desk, rejections=_turned_down(step), settled=settled_by(step.read))
+        desk = with_settled(replace(desk, rejections=_turned_down(step)), step.read)
         work, _ = await implement(request_in(brief), desk)
         widened: dict[str, str] = {}
     elif step.duty.way is RunWay.MIDDLE:
-        work, widened = await _whole_work(step, desk), {}
+        work, widened = await _whole_work(step, with_settled(desk, step.read)), {}
     else:
         fence = EditScope(room, pool, agenda, step, overheard)
         overheard.answer = partial(answer_wishes, desk.workspace, partial(fence.refusal, desk))

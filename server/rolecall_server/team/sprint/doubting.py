@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from rolecall_analysis import is_python, is_test, module_names
@@ -13,6 +13,7 @@ from rolecall_server.craft.attempts import SHORT_EDIT_FORMAT
 from rolecall_server.craft.characterization import Stage
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.doubt.disagreement import Behaviour, Trial, compare
+from rolecall_server.craft.doubt.example import EXAMPLE_JSON, example_of
 from rolecall_server.craft.doubt.question import DoubtQuestion, question_about
 from rolecall_server.craft.doubt.solutions import PROFILE, ShortSolution, read_solutions
 from rolecall_server.craft.doubt.subjects import subjects_of
@@ -53,16 +54,30 @@ async def raise_doubt(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, .
     if isinstance(found, str):
         desk.tell(f"{found} Nothing is asked.")
         return (as_draft("doubt", {"said": f"{found} Nothing is asked.", "told": ""}),)
-    options = tuple(option.text for option in found.options)
-    question = Question(id="Q1", title=found.title, options=options, recommended=options[0])
+    options = tuple(option.text for option in found.question.options)
+    question = Question(id="Q1", title=found.question.title, options=options, recommended=options[0])
     answer = (await room.developer.ask([question])).get(question.id, "")
     said = f"{question.title} {answer or f'Nobody answered, so the likeliest holds: {question.recommended}'}"
     if not answer:
         desk.tell(said)
-    return (as_draft("doubt", {"said": said, "told": found.told(answer), "options": options, "answer": answer}),)
+    chosen = found.question.option(answer)
+    example = example_of(found.path, found.module, chosen.ends) if chosen is not None else None
+    held = EXAMPLE_JSON.dump_python(example, mode="json") if example is not None else None
+    told = found.question.told(answer)
+    return (as_draft("doubt", {"said": said, "told": told, "options": options, "answer": answer, "example": held}),)
 
 
-async def find_doubt(request: RunRequest, desk: Desk) -> DoubtQuestion | str:
+@dataclass(frozen=True)
+class Doubt:
+    """A question about the callables of one file."""
+
+    question: DoubtQuestion
+    path: str
+    module: str
+    """The dotted name by which the file is imported."""
+
+
+async def find_doubt(request: RunRequest, desk: Desk) -> Doubt | str:
     """Return the question that solutions of the brief of *request* lead to, or the reason why there is none.
 
     Raises:
@@ -89,19 +104,20 @@ async def _solutions(request: RunRequest, desk: Desk) -> tuple[ShortSolution, ..
     return await beside_the_loop("Reading the reply", read_solutions, reply.text, texts, refusal)
 
 
-async def _differences(solutions: Sequence[ShortSolution], desk: Desk) -> DoubtQuestion | str:
+async def _differences(solutions: Sequence[ShortSolution], desk: Desk) -> Doubt | str:
     """Return the question about the first file whose callables the solutions have do different things."""
     n_run = 0
     for path in dict.fromkeys(path for each in solutions for path in each.files):
         names = await asyncio.to_thread(_callables, path, solutions, desk)
         if not names:
             continue
-        behaviours = await _behaviours(path, names, solutions, desk)
-        if isinstance(behaviours, NotRun):
-            return f"Solutions of the brief cannot be run here: {behaviours.reason}"
+        trials = await _trials(path, names, solutions, desk)
+        behaviours = trials if isinstance(trials, NotRun) else await _compared(trials, desk)
+        if isinstance(trials, NotRun) or isinstance(behaviours, NotRun):
+            return f"Solutions of the brief cannot be run here: {behaviours}"
         n_run += len(names)
         if len(behaviours) > 1 and len((question := question_about(behaviours, solutions)).options) > 1:
-            return question
+            return Doubt(question, path, trials[0].stage.module)
     if not n_run:
         return "Solutions of the brief have nothing in common that could be called."
     return f"{len(solutions)} solutions of the brief do the same wherever they were tried."
@@ -119,11 +135,9 @@ def _callables(path: str, solutions: Sequence[ShortSolution], desk: Desk) -> tup
         return ()
 
 
-async def _behaviours(
+async def _trials(
     path: str, names: Sequence[str], solutions: Sequence[ShortSolution], desk: Desk
-) -> tuple[Behaviour, ...] | NotRun:
-    bench = desk.bench
-    assert isinstance(bench, SharedBench)
+) -> list[Trial] | NotRun:
     suggested = ast.Module([ast.Expr(call) for each in solutions for call in each.calls], [])
     trials: list[Trial] = []
     for number, solution in enumerate(solutions):
@@ -134,6 +148,12 @@ async def _behaviours(
         if number:  # what the repository's tests and documents pass is seen once; it is tried on all
             subject = replace(subject, tests=(), documents=())
         trials.append(replace(trial, subject=subject))
+    return trials
+
+
+async def _compared(trials: Sequence[Trial], desk: Desk) -> tuple[Behaviour, ...] | NotRun:
+    bench = desk.bench
+    assert isinstance(bench, SharedBench)
     async with bench.turn:
         try:
             return await compare(trials, desk.report)
