@@ -27,7 +27,8 @@ page.setDefaultTimeout(scenario.timeoutMs);
 /** For what waits until a proposal is made: its tests are run first, many times. */
 export const untilProposed = { timeout: 3 * scenario.timeoutMs };
 
-const AGAIN_MS = 10_000;
+/** After so long without an effect a developer does the same again. */
+export const AGAIN_MS = 10_000;
 
 export const editor = page.locator(".editor-instance .monaco-editor .view-lines");
 
@@ -44,16 +45,29 @@ export async function step(name, perform) {
     await photograph(name);
   } catch (error) {
     await photograph(`failed-${name}`).catch(() => undefined);
+    await photographNotices(name).catch(() => undefined);
     throw error;
   }
 }
 
+/** What was said and has gone from sight since. */
+async function photographNotices(name) {
+  await page.locator('.statusbar-item[id="status.notifications"]').click({ timeout: AGAIN_MS });
+  await page.locator(".notifications-center").waitFor({ timeout: AGAIN_MS });
+  await photograph(`failed-${name}-notices`);
+}
+
 /** Ready once what extensions contribute is there: a menu that is opened sooner stays without it. */
 export async function openWorkbench(url = scenario.url) {
+  await openWindow(url);
+  await page.getByRole("tab", { name: "Rolecall" }).first().waitFor();
+}
+
+/** Opens a window in which our extension need not be. */
+export async function openWindow(url) {
   await page.goto(url);
   await page.locator(".monaco-workbench .part.statusbar").waitFor();
   await page.getByRole("treeitem").first().waitFor();
-  await page.getByRole("tab", { name: "Rolecall" }).first().waitFor();
 }
 
 /** Opens a window in other colours: a theme by its name, and the class that the workbench has with it. */
