@@ -1,7 +1,7 @@
 /** The commands: what the server executes, with the arguments that the palette leaves out, and the client's own. */
 
 import { t } from "@vscode/l10n";
-import { commands, Uri, window } from "vscode";
+import { commands, TabInputText, Uri, window } from "vscode";
 import type { Disposable, LogOutputChannel, TextEditor } from "vscode";
 import { ErrorCodes, ExecuteCommandRequest, ResponseError } from "vscode-languageclient/node";
 import type { LanguageClient } from "vscode-languageclient/node";
@@ -46,12 +46,22 @@ export function registerCommands(
 
 /** The arguments of a command; a menu names the file that it was opened on, which may be another than the editor's. */
 function fromMenu(args: unknown[]): unknown[] {
-  const [first] = args;
-  if (!(first instanceof Uri)) {
-    return args;
+  const meant = isGroup(args[0]) ? fileInFront() : args[0];
+  if (!(meant instanceof Uri)) {
+    return meant === undefined ? [] : args;
   }
-  const uri = first.toString();
+  const uri = meant.toString();
   return uri === window.activeTextEditor?.document.uri.toString() ? [] : [{ uri }];
+}
+
+/** Whether that is all that a title bar's button knows: of a tab that is still being loaded VS Code tells its group alone. */
+function isGroup(argument: unknown): boolean {
+  return typeof argument === "object" && argument !== null && "groupId" in argument;
+}
+
+function fileInFront(): Uri | undefined {
+  const input = window.tabGroups.activeTabGroup.activeTab?.input;
+  return input instanceof TabInputText ? input.uri : undefined;
 }
 
 async function executeOnServer(

@@ -14,6 +14,7 @@ export async function run(): Promise<void> {
   await import("./models.ts");
   await import("./secrets.ts");
   await import("./providers.ts");
+  await import("./commands.ts");
   const failed = await new Promise<number>((resolve) => void mocha.run(resolve));
   if (failed > 0) {
     throw new Error(`${failed} tests failed: see ${output}`);

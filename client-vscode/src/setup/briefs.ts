@@ -1,8 +1,8 @@
 /** Briefs longer than a line: an untitled Markdown document with *Run* in its title bar. */
 
 import { t } from "@vscode/l10n";
-import { commands, Range, window, workspace } from "vscode";
-import type { Disposable, TextDocument, Uri } from "vscode";
+import { commands, Range, Uri, window, workspace } from "vscode";
+import type { Disposable, TextDocument } from "vscode";
 
 import type { Server } from "../server.ts";
 
@@ -38,9 +38,9 @@ export function createBriefs(server: Server, mayBegin: () => Promise<boolean>): 
     await window.showTextDocument(document, { selection: new Range(end, end) });
   }
 
-  async function run(address?: Uri): Promise<void> {
-    const document = window.activeTextEditor?.document;
-    const uri = address ?? document?.uri;
+  /** *address* is no address where a title bar tells its group alone, see `commands.ts`. */
+  async function run(address?: unknown): Promise<void> {
+    const uri = address instanceof Uri ? address : window.activeTextEditor?.document.uri;
     const text = workspace.textDocuments.find((each) => each.uri.toString() === uri?.toString())?.getText() ?? "";
     const brief = text.replace(NOTE, "").trim();
     if (uri === undefined || brief === "") {
