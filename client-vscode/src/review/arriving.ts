@@ -11,12 +11,37 @@ import type { Desk } from "./desk.ts";
 import { drawFirst, openProposal } from "./opening.ts";
 import { extent, openHunks } from "./words.ts";
 
-export function followRuns(server: Server, desk: Desk): Disposable[] {
-  let touches = 0;
-  const atStart = new Map<string, number>();
-  const touched = (): void => {
-    touches += 1;
+/** What somebody does is told late where an editor has to be drawn first. */
+const TOLD_LATE_MS = 250;
+
+/** How often somebody did something, as far as VS Code tells. */
+export interface Hands extends Disposable {
+  count(): number;
+  /** Performs what is our own doing, which is not counted. */
+  still(perform: () => Promise<void>): Promise<void>;
+}
+
+export function watchHands(): Hands {
+  let [touches, ownDoings] = [0, 0];
+  const listening = listenForTouches(() => {
+    touches += ownDoings === 0 ? 1 : 0;
+  });
+  return {
+    count: () => touches,
+    async still(perform) {
+      ownDoings += 1;
+      try {
+        await perform();
+      } finally {
+        setTimeout(() => (ownDoings -= 1), TOLD_LATE_MS);
+      }
+    },
+    dispose: () => listening.forEach((one) => void one.dispose()),
   };
+}
+
+export function followRuns(server: Server, desk: Desk, hands: Hands): Disposable {
+  const atStart = new Map<string, number>();
 
   async function arrive(proposal: ReviewProposal, isUntouched: boolean): Promise<void> {
     const waiting = openHunks(proposal.files).length;
@@ -33,19 +58,18 @@ export function followRuns(server: Server, desk: Desk): Disposable[] {
     }
   }
 
-  const running = server.onRun(async ({ runId, state, proposalId }) => {
+  return server.onRun(async ({ runId, state, proposalId }) => {
     if (state === "started") {
-      atStart.set(runId, touches);
+      atStart.set(runId, hands.count());
       return;
     }
     const proposal = proposalId === undefined ? undefined : await soon(desk, proposalId);
-    const isUntouched = atStart.get(runId) === touches;
+    const isUntouched = atStart.get(runId) === hands.count();
     atStart.delete(runId);
     if (proposal !== undefined) {
       await arrive(proposal, isUntouched);
     }
   });
-  return [running, ...listenForTouches(touched)];
 }
 
 /** What VS Code tells of what somebody does; where the focus is, it does not. */

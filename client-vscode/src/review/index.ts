@@ -8,7 +8,8 @@ import { ConfirmRequest } from "../protocol.ts";
 import type { ReviewProposal } from "../protocol.ts";
 import type { Server } from "../server.ts";
 import { offerToSave, registerActions } from "./actions.ts";
-import { followRuns } from "./arriving.ts";
+import { followRuns, watchHands } from "./arriving.ts";
+import type { Hands } from "./arriving.ts";
 import { confirm } from "./confirming.ts";
 import { createDesk } from "./desk.ts";
 import type { Desk } from "./desk.ts";
@@ -31,6 +32,7 @@ export function createReview(context: ExtensionContext, server: Server, log: Log
   const desk = createDesk(server, log);
   const tree = createTree(desk);
   const threads = createThreads(desk);
+  const hands = watchHands();
   const disposables = [
     desk,
     tree,
@@ -40,8 +42,9 @@ export function createReview(context: ExtensionContext, server: Server, log: Log
     ...registerMarks(context, server, desk),
     ...registerActions(desk, tree, threads),
     ...followTabs(desk),
-    ...followRuns(server, desk),
-    ...finish(desk),
+    hands,
+    followRuns(server, desk, hands),
+    finish(desk, hands),
     server.onDidStart((client) => client.onRequest(ConfirmRequest, confirm)),
   ];
   return { desk, disposables, pointed: (editor) => pointedIn(desk, editor) };
@@ -64,18 +67,16 @@ function followTabs(desk: Desk): Disposable[] {
 }
 
 /** Once all of a proposal is decided: closes its diffs, and offers to save what was accepted. */
-function finish(desk: Desk): Disposable[] {
+function finish(desk: Desk, hands: Hands): Disposable {
   let before: readonly ReviewProposal[] = [];
-  return [
-    desk.onDidChange(async () => {
-      const gone = before.filter((one) => desk.find(one.proposalId) === undefined);
-      before = desk.now().proposals;
-      for (const proposal of gone) {
-        await closeDiffs(proposal);
-        await offerToSave(proposal);
-      }
-    }),
-  ];
+  return desk.onDidChange(async () => {
+    const gone = before.filter((one) => desk.find(one.proposalId) === undefined);
+    before = desk.now().proposals;
+    for (const proposal of gone) {
+      await hands.still(() => closeDiffs(proposal));
+      await offerToSave(proposal);
+    }
+  });
 }
 
 async function closeDiffs(proposal: ReviewProposal): Promise<void> {
