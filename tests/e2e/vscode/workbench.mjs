@@ -83,11 +83,19 @@ export const otherColours = [
   ["Default High Contrast", "hc-black", "high-contrast"],
 ];
 
-/** Runs a command by its title. The palette is opened again where a page that was just drawn took the focus from it. */
+/**
+ * Runs a command by its title. The palette is opened again where a page that was just drawn took the focus from it, or
+ * where it was opened before the command was there.
+ */
 export async function runCommand(title) {
   const input = page.locator(".quick-input-widget input.input");
   const row = page.locator(".quick-input-widget .monaco-list-row", { hasText: title }).first();
+  let isAgain = false;
   await until(async () => {
+    if (isAgain) {
+      await page.keyboard.press("Escape");
+    }
+    isAgain = true;
     await page.keyboard.press("F1");
     await input.fill(`>${title}`, { timeout: AGAIN_MS });
     await row.waitFor({ timeout: AGAIN_MS });
