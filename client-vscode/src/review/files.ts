@@ -7,7 +7,7 @@ import { ReviewSaveRequest } from "../protocol.ts";
 import type { ReviewFile } from "../protocol.ts";
 import type { Server } from "../server.ts";
 import type { Changes, Desk } from "./desk.ts";
-import { pathAfter } from "./words.ts";
+import { fate, pathAfter } from "./words.ts";
 
 /** As it stands. */
 export const BEFORE = "rolecall-before";
@@ -19,14 +19,15 @@ export interface Address {
   readonly path: string;
 }
 
-/** `rolecall-after:/p7/shop/price.py` */
+/** `rolecall-after:/p7/shop/price.py`, `rolecall-after:/p7 (new)/shop/tax.py`: a diff says the folder beside the name. */
 export function sideOf(scheme: typeof BEFORE | typeof AFTER, proposalId: string, file: ReviewFile): Uri {
-  return Uri.from({ scheme, path: `/${proposalId}/${scheme === BEFORE ? file.path : pathAfter(file)}` });
+  const said = fate(file) === "" ? "" : ` (${fate(file)})`;
+  return Uri.from({ scheme, path: `/${proposalId}${said}/${scheme === BEFORE ? file.path : pathAfter(file)}` });
 }
 
 /** What *uri* names; undefined where it is none of ours. */
 export function addressOf(uri: Uri): Address | undefined {
-  const match = uri.scheme === BEFORE || uri.scheme === AFTER ? /^\/(p\d+)\/(.+)$/s.exec(uri.path) : null;
+  const match = uri.scheme === BEFORE || uri.scheme === AFTER ? /^\/(p\d+)(?: \([^/]*\))?\/(.+)$/s.exec(uri.path) : null;
   return match?.[1] !== undefined && match[2] !== undefined ? { proposalId: match[1], path: match[2] } : undefined;
 }
 

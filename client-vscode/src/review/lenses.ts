@@ -7,7 +7,7 @@ import type { CodeLensProvider, Command, Disposable } from "vscode";
 import type { ReviewFile, ReviewHunk, ReviewProposal } from "../protocol.ts";
 import { fileAt, hunkOf } from "./desk.ts";
 import type { Desk } from "./desk.ts";
-import { addressOf, AFTER, BEFORE } from "./files.ts";
+import { addressOf, AFTER } from "./files.ts";
 import { nameOf } from "./words.ts";
 
 export function registerLenses(desk: Desk): Disposable[] {
@@ -18,14 +18,13 @@ export function registerLenses(desk: Desk): Disposable[] {
       const address = addressOf(document.uri);
       const proposal = address && desk.find(address.proposalId);
       const file = proposal && fileAt(proposal, address.path);
-      if (!proposal || !file || (document.uri.scheme === BEFORE && file.kind !== "deleted")) {
+      if (!proposal || !file) {
         return [];
       }
       const sides = await desk.sides(proposal.proposalId, file.path);
-      return sides.hunks.flatMap(({ hunkId, left, right }) => {
+      return sides.hunks.flatMap(({ hunkId, right }) => {
         const hunk = hunkOf(file, hunkId);
-        const line = document.uri.scheme === BEFORE ? left.start : right.start;
-        const at = Math.min(line, document.lineCount - 1);
+        const at = Math.min(right.start, document.lineCount - 1);
         return hunk === undefined
           ? []
           : actions(proposal, file, hunk).map((command) => new CodeLens(new Range(at, 0, at, 0), command));
@@ -35,7 +34,7 @@ export function registerLenses(desk: Desk): Disposable[] {
   return [
     changed,
     desk.onDidChange(() => changed.fire()),
-    languages.registerCodeLensProvider([{ scheme: AFTER }, { scheme: BEFORE }], provider),
+    languages.registerCodeLensProvider({ scheme: AFTER }, provider),
   ];
 }
 

@@ -37,8 +37,8 @@ export async function openProposal(proposal: ReviewProposal): Promise<void> {
   }
   const sides = files.map((file) => [
     Uri.joinPath(Uri.parse(proposal.root), pathAfter(file)),
-    file.kind === "added" ? undefined : sideOf(BEFORE, proposal.proposalId, file),
-    file.kind === "deleted" ? undefined : sideOf(AFTER, proposal.proposalId, file),
+    sideOf(BEFORE, proposal.proposalId, file),
+    sideOf(AFTER, proposal.proposalId, file),
   ]);
   await commands.executeCommand("vscode.changes", titleOf(proposal), sides);
 }

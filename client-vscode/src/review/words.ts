@@ -47,10 +47,15 @@ export function extent(files: readonly ReviewFile[], hunks: number): string {
   return t("{0} in {1}", countHunks(hunks), countFiles(files.length));
 }
 
+/** What becomes of a file as a whole, in a word; empty where it stays. */
+export function fate(file: ReviewFile): string {
+  return { added: t("new"), deleted: t("goes"), renamed: "", changed: "" }[file.kind];
+}
+
 /** What is written beside the name of a file: `new · 2 of 3 hunks wait · +12 −4`. */
 export function aboutFile(file: ReviewFile): string {
-  const kinds = { added: t("new"), deleted: t("goes"), renamed: t("from {0}", file.path), changed: "" };
-  return joined(kinds[file.kind], waiting(file.hunks), size(file.hunks.filter(isOpen)), file.guarded && t("guarded"));
+  const from = file.kind === "renamed" ? t("from {0}", file.path) : "";
+  return joined(fate(file), from, waiting(file.hunks), size(file.hunks.filter(isOpen)), file.guarded && t("guarded"));
 }
 
 /** The state of a hunk in a word. */
