@@ -10,6 +10,7 @@ import pytest
 from inline_snapshot import external_file
 
 from rolecall_analysis import Index
+from rolecall_server.errors import ReplyMalformed
 from rolecall_server.model import Chosen
 from rolecall_server.review.proposals.proposal_store import load_proposal
 from rolecall_server.settings import Settings, read_settings
@@ -184,6 +185,13 @@ async def test_where_nothing_differs_a_line_says_so_and_nobody_is_asked(tmp_path
     assert body_of(doubt_in(at)) == {"said": f"{why} Nothing is asked.", "told": ""}
     assert asked.questions == []
     assert "leaves open what" not in model.last_words[1]
+
+
+async def test_a_reply_that_breaks_off_stops_nothing(tmp_path: Path) -> None:
+    at = repository(tmp_path)
+    ended = await implemented(at, ScriptedModel([ReplyMalformed("It broke off."), CUT]), Asked(0))
+    assert ended.state == "finished"
+    assert body_of(doubt_in(at))["said"].endswith("that could be used: It broke off. Nothing is asked.")
 
 
 async def test_where_nothing_may_run_no_solution_is_asked_for(tmp_path: Path) -> None:

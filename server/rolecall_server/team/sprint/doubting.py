@@ -17,6 +17,7 @@ from rolecall_server.craft.doubt.example import EXAMPLE_JSON, example_of
 from rolecall_server.craft.doubt.question import DoubtQuestion, question_about
 from rolecall_server.craft.doubt.solutions import PROFILE, ShortSolution, read_solutions
 from rolecall_server.craft.doubt.subjects import subjects_of
+from rolecall_server.errors import FileRefused, ReplyUnusable
 from rolecall_server.review.guards.edit_paths import why_not_changed
 from rolecall_server.sandbox import NotRun
 from rolecall_server.store.messages import NewMessage
@@ -87,7 +88,10 @@ async def find_doubt(request: RunRequest, desk: Desk) -> Doubt | str:
         return "There is no code yet that a solution of the brief could be run with."
     if (reason := desk.bench.why_no_snippet) is not None:
         return f"Solutions of the brief cannot be run here: {reason.reason}"
-    solutions = await _solutions(request, desk)
+    try:
+        solutions = await _solutions(request, desk)
+    except ReplyUnusable as error:
+        return f"No solution of the brief was given that could be used: {error.what}"
     if len(solutions) < 2:
         return f"{'One solution' if solutions else 'No solution'} of the brief was given that could be used."
     return await _differences(solutions, desk)
@@ -131,7 +135,7 @@ def _callables(path: str, solutions: Sequence[ShortSolution], desk: Desk) -> tup
         return ()
     try:
         return subjects_of(before, texts)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError):
         return ()
 
 
@@ -170,4 +174,7 @@ def _trial(path: str, names: Sequence[str], files: Mapping[str, str | None], des
     assert not isinstance(bench.interpreter, NotRun)
     stage_s = min(bench.timeout_s, _MOST_STAGE_S)
     stage = Stage(bench.shadow, bench.interpreter, modules[0], path, IMPORTS, stage_s)
-    return Trial(partial(bench.lay, files), stage, subject_of(at, path, names, _EXPLORING_S))
+    try:
+        return Trial(partial(bench.lay, files), stage, subject_of(at, path, names, _EXPLORING_S))
+    except FileRefused as error:
+        return NotRun(error.what)
