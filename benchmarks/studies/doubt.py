@@ -7,7 +7,8 @@
 installs each package into a folder of its own, which becomes a git repository, and runs its code. The model is the one
 that ROLECALL_MODEL and ROLECALL_BASE_URL name. Each brief goes to the Engineer alone with `rolecall.team.doubt`; the
 run ends before the Engineer begins. *--plain* also asks the same model, shown the same of the repository, in one plain
-prompt whether something has to be asked. A line for each brief is added to RESULTS; what stands there is not run again.
+prompt whether something has to be asked. A line for each brief is added to RESULTS; what stands there is not run
+again. Where the model fails the study ends, and goes on when it is run again.
 
 `show` prints the table, and each question beside the place that was left open: whether it is about that place, a person
 has to say.
@@ -32,7 +33,7 @@ from rich.table import Table
 
 from rolecall_analysis import Index
 from rolecall_server.cli.screen import wide_screen
-from rolecall_server.errors import NoModelConfigured, RolecallError
+from rolecall_server.errors import NoModelConfigured
 from rolecall_server.model import NO_WISHES, ChatMessage, Chosen, ModelClient, Relay, Reply, Wishes, find_model
 from rolecall_server.settings import read_settings
 from rolecall_server.store import Store, open_store
@@ -45,6 +46,8 @@ from rolecall_server.team.request import Repository, RunRequest
 from rolecall_server.team.room import Developer
 from rolecall_server.workspace import Workspace
 
+REPLY_S = 3600
+"""A model that thinks may take long."""
 BRIEFS = Path(__file__).with_name("doubt_briefs.toml")
 CLEAR = "CLEAR"
 PLAIN = f"""\
@@ -161,7 +164,13 @@ def lay_out(brief: Brief, python: Path, scratch: Path) -> Path:
 async def doubt(number: int, brief: Brief, root: Path, python: Path, store: Store, *, plain: bool) -> Result:
     """Return whether something is asked about *brief*, and what that took."""
     environ = {**os.environ, "XDG_DATA_HOME": str(root.parent / "data")}
-    settings, _ = read_settings({"team": {"doubt": True}, "tests": {"interpreter": str(python)}}, environ)
+    given = {
+        "team": {"doubt": True},
+        "tests": {"interpreter": str(python)},
+        "model": {"timeoutSeconds": REPLY_S},
+        "budget": {"secondsPerRun": 0},
+    }
+    settings, _ = read_settings(given, environ)
     index = Index(root)
     index.scan()
     repository = Repository(Workspace(root), index.snapshot(), store, settings, environ)
@@ -171,13 +180,12 @@ async def doubt(number: int, brief: Brief, root: Path, python: Path, store: Stor
     asked, timed = Asked(), Timed(model.client)
     developer = Developer(lambda *_: None, asked.ask, control=asked.control, on_steps=asked.begun)
     run_id, began = begin_run(store, root, RunRequest(path=brief.file, brief=brief.text)), time.perf_counter()
-    try:
-        ended = await carry_out_run(run_id, repository, replace(model, client=timed), developer)
-    except RolecallError as error:
-        return Result(number, f"{error.code}: {error.what}")
+    ended = await carry_out_run(run_id, repository, replace(model, client=timed), developer)
     own_s = time.perf_counter() - began - timed.waited_s
     calls, message = store.calls(run_id), load_pool(store, run_id).latest("doubt")
-    said = body_of(message)["said"] if message else " ".join(map(str, ended.errors))
+    if message is None:
+        raise ended.error or AssertionError("the run ended without a doubt")
+    said = body_of(message)["said"]
     options = asked.questions[0].options if asked.questions else ()
     told, n_told = await ask_plainly(model, json.loads(calls[0].request)) if plain and calls else ("", 0)
     await model.client.aclose()
