@@ -152,7 +152,8 @@ def _bindings(
         if not one.scope and one.bound_name in names and not one.for_types_only:
             kept |= _of_statement(lines, range(one.span.start.line, one.span.end.line + 1), names)
     for one in definitions:
-        if one.kind == "variable" and one.scope in scopes and inner.isdisjoint(_span(one)):
+        has_value = "=" in "".join(lines[number] for number in sorted(_span(one)))
+        if one.kind == "variable" and one.scope in scopes and has_value and inner.isdisjoint(_span(one)):
             if one.name == _EXPORTS and exported:
                 kept |= _of_statement(lines, sorted(_span(one)), exported)
             elif one.name in names:

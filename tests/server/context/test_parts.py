@@ -172,6 +172,7 @@ MARKET = """
 
     class Till(dict):
         fee = 1
+        self: Till
         name = "till"
 
         def open(self):
@@ -204,7 +205,7 @@ from decimal import (
 ... lines 12 to 25
 class Till(dict):
     fee = 1
-    ... lines 28 to 32
+    ... lines 28 to 33
     def shut(self):
         return Decimal(self.fee)"""
     )
@@ -225,7 +226,7 @@ __all__ = [
 ]
 
 COINS = re.compile("[0-9]+")
-... lines 24 to 39
+... lines 24 to 40
 def count(till):
     return COINS.match(till)"""
     )
