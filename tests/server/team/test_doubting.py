@@ -256,10 +256,12 @@ def test_a_brief_of_more_than_one_sprint_is_not_doubted(tmp_path: Path) -> None:
     assert Verb.DOUBT not in verbs(RunWay.TEAM)
 
 
-def test_the_plan_reckons_with_the_call_for_the_solutions(tmp_path: Path) -> None:
+def test_the_plan_says_that_solutions_are_compared_and_reckons_with_the_call_for_them(tmp_path: Path) -> None:
     settings = repository(tmp_path).settings
-    without = plan_for(WISH, our_roles(), Settings()).estimate
-    assert plan_for(WISH, our_roles(), settings).estimate.calls == without.calls + 1
+    without, doubting = plan_for(WISH, our_roles(), Settings()), plan_for(WISH, our_roles(), settings)
+    assert doubting.estimate.calls == without.estimate.calls + 1
+    assert doubting.why.startswith(f"{without.why} First short solutions of it are compared, and you are asked where")
+    assert "solutions" not in plan_for(WISH, our_roles(), settings, way=RunWay.TEAM).why
 
 
 async def test_in_the_middle_way_the_product_manager_reads_what_is_settled_before_its_own_questions(

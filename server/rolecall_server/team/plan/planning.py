@@ -50,6 +50,7 @@ _REASONS = {
 }
 DOUBTED = frozenset({RunWay.ENGINEER, RunWay.MIDDLE})
 """The ways of runs whose brief is small enough for short solutions."""
+_DOUBT = "First short solutions of it are compared, and you are asked where they differ (rolecall.team.doubt)."
 _SHORT_WORDS = 60
 _SHORT_WISHES = 2
 _TITLE_CHARACTERS = 80
@@ -183,6 +184,8 @@ def plan_for(
     else:
         why = _REASONS[taken].format(size=size)
     roster = _roster(roles, chosen or roles_on(taken, roles), taken, settings)
+    if any(role.publishes("doubt") for role in roster.values()):
+        why = f"{why} {_DOUBT}"
     estimate = estimate_run(roster.values(), text, settings, store)
     names = tuple(name for name in roster if name != TEAM)
     return Plan(names, why, estimate, taken, _costs_of_ways(roles, text, settings, store))
