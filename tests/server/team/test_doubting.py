@@ -17,8 +17,8 @@ from rolecall_server.settings import Settings, read_settings
 from rolecall_server.store.messages import MessageRow
 from rolecall_server.team.documents import Question
 from rolecall_server.team.engine.scheduler import Ended, carry_out_run
-from rolecall_server.team.messages.board import body_of, load_pool
-from rolecall_server.team.messages.rendering import describe_message, settled_by
+from rolecall_server.team.messages.board import as_draft, body_of, load_pool, publish
+from rolecall_server.team.messages.rendering import describe_message, settled_by, tell
 from rolecall_server.team.plan.planning import begin_run, plan_for, planned_roster
 from rolecall_server.team.request import FailureToMend, Repository, RoleName, RunRequest, request_for_failure
 from rolecall_server.team.roles.declarations import RunWay, Verb, our_roles
@@ -276,6 +276,18 @@ async def test_in_the_middle_way_the_product_manager_reads_what_is_settled_befor
     assert kinds.index("doubt") < kinds.index("requirements") < kinds.index("edits")
     read = {message.kind for message in run.pool.messages if "product_manager" in run.pool.readers.get(message.id, ())}
     assert {"brief", "doubt"} <= read
+
+
+@pytest.mark.parametrize(("told", "read"), [("Red.", "# What is settled\n\nRed.\n"), ("", "")])
+def test_a_role_of_the_middle_way_reads_what_is_settled_and_nothing_where_nothing_was_asked(
+    tmp_path: Path, told: str, read: str
+) -> None:
+    at = repository(tmp_path)
+    run_id = begin_run(at.store, at.workspace.root, RunRequest(brief=WISH))
+    publish(at.store, run_id, "engineer", as_draft("doubt", {"said": "Which? Red.", "told": told}))
+    message = load_pool(at.store, run_id).latest("doubt")
+    assert message is not None
+    assert tell([message], at.workspace) == read
 
 
 async def test_all_that_is_asked_for_solutions(tmp_path: Path) -> None:
