@@ -23,6 +23,7 @@ from rolecall_server.team.plan.planning import begin_run, plan_for, planned_rost
 from rolecall_server.team.request import FailureToMend, Repository, RoleName, RunRequest, request_for_failure
 from rolecall_server.team.roles.declarations import RunWay, Verb, our_roles
 from rolecall_server.team.room import Developer
+from rolecall_server.team.sprint import doubting
 from rolecall_server.workspace import Workspace
 from support.edits import block
 from support.fixture import parse_fixture
@@ -187,6 +188,15 @@ async def test_where_nothing_differs_a_line_says_so_and_nobody_is_asked(tmp_path
     assert "leaves open what" not in model.last_words[1]
 
 
+async def test_solutions_that_hang_are_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doubting, "MOST_COMPARING_S", 1.0)
+    at, hangs = repository(tmp_path), solution("    while True:\n        pass\n")
+    reply = f"## Solution 1: a\n\n{hangs}\n\n## Solution 2: b\n\n{WHOLE}"
+    ended = await implemented(at, ScriptedModel([reply, CUT]), Asked(0))
+    assert ended.state == "finished"
+    assert "cannot be run here: they took longer than 1 s." in body_of(doubt_in(at))["said"]
+
+
 async def test_a_reply_that_breaks_off_stops_nothing(tmp_path: Path) -> None:
     at = repository(tmp_path)
     ended = await implemented(at, ScriptedModel([ReplyMalformed("It broke off."), CUT]), Asked(0))
@@ -258,9 +268,9 @@ def test_a_brief_of_more_than_one_sprint_is_not_doubted(tmp_path: Path) -> None:
 
 def test_the_plan_says_that_solutions_are_compared_and_reckons_with_the_call_for_them(tmp_path: Path) -> None:
     settings = repository(tmp_path).settings
-    without, doubting = plan_for(WISH, our_roles(), Settings()), plan_for(WISH, our_roles(), settings)
-    assert doubting.estimate.calls == without.estimate.calls + 1
-    assert doubting.why.startswith(f"{without.why} First short solutions of it are compared, and you are asked where")
+    without, asking = plan_for(WISH, our_roles(), Settings()), plan_for(WISH, our_roles(), settings)
+    assert asking.estimate.calls == without.estimate.calls + 1
+    assert asking.why.startswith(f"{without.why} First short solutions of it are compared, and you are asked where")
     assert "solutions" not in plan_for(WISH, our_roles(), settings, way=RunWay.TEAM).why
 
 

@@ -39,6 +39,8 @@ _EXPLORING_S = 6.0
 """The time for finding calls on each solution, beside that for running tests to see what they pass."""
 _MOST_STAGE_S = 40.0
 """The time that one process may take."""
+MOST_COMPARING_S = 120.0
+"""The time for all of it. Solutions that end take 10 to 35 s, on a machine with more to do than cores."""
 
 
 async def raise_doubt(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ...]:
@@ -160,7 +162,10 @@ async def _compared(trials: Sequence[Trial], desk: Desk) -> tuple[Behaviour, ...
     assert isinstance(bench, SharedBench)
     async with bench.turn:
         try:
-            return await compare(trials, desk.report)
+            async with asyncio.timeout(MOST_COMPARING_S):
+                return await compare(trials, desk.report)
+        except TimeoutError:
+            return NotRun(f"they took longer than {MOST_COMPARING_S:.0f} s.")
         finally:
             bench.lay({})
 
