@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from itertools import groupby
 
-from rolecall_analysis import Definition, FileFacts, definitions_in
+from rolecall_analysis import Definition, FileFacts, definitions_in, is_test_path
 from rolecall_analysis.queries.definitions import is_inside
 from rolecall_analysis.retrieval.words import identifiers
 from rolecall_server.context.items import ContextItem, PackSource, whole_file
@@ -50,7 +50,8 @@ def in_parts(view: PackSource, path: str, wanted: Collection[str], reason: str) 
 
 def alone(view: PackSource, path: str, wanted: Collection[str], reason: str) -> ContextItem:
     """Return the definitions *wanted* of *path*, by qualified name, without what else is there: of the classes around
-    them the first lines, and of classes and module those imports and variables that they use.
+    them the first lines, and of classes and module those variables that they use; outside of tests, which nobody is to
+    edit, imports as well.
 
     Raises:
         FileRefused: it cannot be read.
@@ -148,7 +149,7 @@ def _bindings(
     exported = {one.name for one in blocks if not one.scope}.intersection(facts.exported or ())
     inner = {number for one in definitions if one.kind in ("function", "method") for number in _span(one)}
     kept: set[int] = set()
-    for one in facts.imports:
+    for one in () if is_test_path(facts.path) else facts.imports:
         if not one.scope and one.bound_name in names and not one.for_types_only:
             kept |= _of_statement(lines, range(one.span.start.line, one.span.end.line + 1), names)
     for one in definitions:

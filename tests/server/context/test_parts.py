@@ -230,3 +230,17 @@ COINS = re.compile("[0-9]+")
 def count(till):
     return COINS.match(till)"""
     )
+
+
+def test_of_a_test_alone_the_variables_that_it_uses_are_shown_and_no_imports(tmp_path: Path) -> None:
+    text = """
+        #- test_till.py
+        import json
+        import re
+        import till
+        COINS = [1, 2]
+        def test_count():
+            assert till.count(COINS) == 2
+    """
+    shown = alone(view_of(tmp_path, text), "test_till.py", ["test_count"], "why").text
+    assert shown == "... lines 1 to 3\nCOINS = [1, 2]\ndef test_count():\n    assert till.count(COINS) == 2\n"

@@ -170,6 +170,26 @@ async def test_a_later_rung_shows_what_was_not_shown_and_no_more_than_the_first_
     assert [told < 4_000 for told in map(estimate_tokens, model.last_words)] == [True] * 4
 
 
+async def test_a_function_within_another_is_shown_and_told_once(tmp_path: Path) -> None:
+    price = """
+    def total(items):
+        def add(result, item):
+            return result - item
+        result = 0
+        for item in items:
+            result = add(result, item)
+        return result
+    def label(items):
+        return f"{total(items)} EUR"
+    """
+    files = {**SHOP.files, "shop/price.py": textwrap.dedent(price)}
+    fix = block("shop/price.py", "        return result - item\n", "        return result + item\n")
+    _, model = await mended(tmp_path, [fix], FailureToMend((TEST,)), files)
+    (told,) = model.last_words
+    assert told.count("def add(result, item)") == 1
+    assert "total.add: " not in told
+
+
 async def test_after_an_attempt_that_helped_only_what_is_left_is_shown_with_its_own_suspects(tmp_path: Path) -> None:
     tests = """
     from shop.half import half

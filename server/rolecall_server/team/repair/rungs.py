@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rolecall_analysis import Definition, definitions_in, find_definition, is_test, is_test_function, uses
+from rolecall_analysis.queries.definitions import is_inside
 from rolecall_analysis.retrieval import Query, rank
 from rolecall_server.context import Focus, Parts, corpus_of, named_files
 from rolecall_server.craft.attempt import Attempt, Rung, Try
@@ -120,7 +121,8 @@ def _fitting(desk: Desk, suspects: Iterable[Suspect]) -> list[Suspect]:
     chosen: list[Suspect] = []
     left = _MOST_NEW
     for one in suspects:
-        n_tokens = _tokens(desk, one.path, one.name)
+        is_shown = any(one.path == other.path and is_inside(one.name, other.name) for other in chosen)
+        n_tokens = 0 if is_shown else _tokens(desk, one.path, one.name)
         if not chosen or n_tokens <= left:
             left -= n_tokens
             chosen.append(one)
@@ -172,11 +174,16 @@ def _focus(desk: Desk, found: Reproduction, pieces: Iterable[_ShownPart]) -> Foc
     for one in (*_tests(desk, found.failing), *pieces):
         by_path.setdefault(one.path, {}).setdefault(one.name, one.why)
     parts: list[Parts] = []
-    for path, known in by_path.items():
+    for path, all_known in by_path.items():
+        known = {name: why for name, why in all_known.items() if not any(_holds(other, name) for other in all_known)}
         names = {why: ", ".join(name for name, other in known.items() if other == why) for why in known.values() if why}
         told = "; ".join(f"{which}: {why}" if which else why for why, which in names.items())
         parts.append(Parts(path, () if "" in known else tuple(known), told, is_alone="" not in known))
     return Focus("", parts=tuple(parts))
+
+
+def _holds(outer: str, name: str) -> bool:
+    return bool(outer) and outer != name and is_inside(name, outer)
 
 
 def _asked_for(desk: Desk, tries: Sequence[Try]) -> list[list[_ShownPart]]:
