@@ -25,7 +25,7 @@ from rolecall_server.text_work import beside_the_loop
 IN_A_TEAM = ToolLimits(rounds=3, calls=12)
 """Of a role of the team: each round is a call of the run, of which all roles together have a few dozen."""
 OF_A_REPAIR = ToolLimits(rounds=2, calls=6, result_bytes=4_000, total_bytes=12_000)
-"""Of the later rungs of a repair: each round pays once more for all that stands before it."""
+"""Of a repair: each round pays once more for all that stands before it."""
 
 
 def lookups_for(chosen: Chosen, settings: Settings, names: Sequence[str]) -> tuple[str, ...]:

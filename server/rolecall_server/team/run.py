@@ -39,7 +39,7 @@ from rolecall_server.team.messages.edits import SharedBench
 from rolecall_server.team.messages.settled import with_settled
 from rolecall_server.team.model_calls.budgeted import stop_there
 from rolecall_server.team.model_calls.calibration import fit_of
-from rolecall_server.team.model_stack import conversation
+from rolecall_server.team.model_stack import OF_A_REPAIR, conversation
 from rolecall_server.team.plan.planning import request_in, title_of_brief
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.repair import Reproduction, mend, reproduce, trace_first
@@ -155,7 +155,7 @@ async def _desk(request: RunRequest, step: Step, room: Room, pool: Pool) -> Desk
         experience=await recall_at(desk, store, room.run_id, task),
         rejections=earlier_rejections(store, root, step.role.title, request.path),
         earlier=await asyncio.to_thread(_earlier, room, request),
-        tool_limits=DEFAULT_LIMITS,
+        tool_limits=OF_A_REPAIR if request.mends else DEFAULT_LIMITS,
     )
 
 

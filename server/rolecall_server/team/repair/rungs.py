@@ -26,7 +26,7 @@ from rolecall_server.craft.repair.spectrum import Place
 from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.sandbox import NotRun, TestResult
 from rolecall_server.team.messages.edits import Edits, desk_with
-from rolecall_server.team.model_stack import OF_A_REPAIR, conversation
+from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.repair.reproducing import Reproduction, left_of
 from rolecall_server.team.repair.telling import MOST_TESTS, RANKED, task_of, tell_others
@@ -94,7 +94,6 @@ async def next_rung(desk: Desk, climb: Climb, tries: Sequence[Try], best: Attemp
     """Return the conversation after *tries*: with what the last one asked to see, or with what is left where it
     helped; else the next suspects, and after them what words find in the repository, with lookups.
     """
-    desk = replace(desk, tool_limits=OF_A_REPAIR)
     kept, found = desk_with(desk, Edits(files=best.files)), climb.found
     if best.failures and len(best.failures) < len(found.failing):
         found = await left_of(kept, found, best.failures)
