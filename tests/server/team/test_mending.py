@@ -87,7 +87,8 @@ async def mended(
 ) -> tuple[Finished, ScriptedModel]:
     model = ScriptedModel(replies)
     request = RunRequest(brief="Make it pass.", mends=failure)
-    return await ask_role(request, repository(folder, files), Chosen(model, "the test names it")), model
+    chosen = Chosen(model, "the test names it", takes_tools=True)
+    return await ask_role(request, repository(folder, files), chosen), model
 
 
 async def test_a_failing_test_is_mended_and_the_evidence_says_that_it_failed_before(tmp_path: Path) -> None:
@@ -168,6 +169,8 @@ async def test_a_later_rung_shows_what_was_not_shown_and_no_more_than_the_first_
     assert sum(map(len, shown)) == len(set[int]().union(*shown)), "none is shown twice"
     assert all("def total(items)" in said for said in model.last_words), "each attempt changed it"
     assert [told < 4_000 for told in map(estimate_tokens, model.last_words)] == [True] * 4
+    bounded = ["in at most 2 rounds and 6 calls" in asked[0].text for asked in model.asked]
+    assert bounded == [False, False, True, True], "lookups are for the last two"
 
 
 async def test_a_function_within_another_is_shown_and_told_once(tmp_path: Path) -> None:
