@@ -280,15 +280,15 @@ def test_a_signal_ends_a_command_that_applies_such_a_reply(repeat: int, tmp_path
         says(SLOW).perform(wire)
         said.set()
 
-    served = ChatServer([Turn("slow", perform)] * 20)
+    served, after_s = ChatServer([Turn("slow", perform)] * 20), 0.05 * (repeat + 1)
     with served as server, command(COMMANDS["implement"], tmp_path, server.base_url) as process:
         assert said.wait(PATIENCE_S)
-        wait_for_work(process, sum(process.cpu_times()[:2]) + 0.3 + 0.7 * repeat)
+        wait_for_work(process, sum(process.cpu_times()[:2]) + after_s)
         process.send_signal(signal.SIGTERM)
         began = time.monotonic()
         code = process.wait(PATIENCE_S)
     took = time.monotonic() - began
-    print(f"\nimplement, {0.3 + 0.7 * repeat:.1f} s into the reply: {code} within {took:.2f} s")
+    print(f"\nimplement, {after_s:.2f} s into the reply: {code} within {took:.2f} s")
     assert code in _ENDED
     assert not LONG or took < _SIGNAL_S
 
