@@ -11,6 +11,7 @@ import {
   TreeItemCollapsibleState,
   Uri,
   window,
+  workspace,
 } from "vscode";
 import { t } from "@vscode/l10n";
 import type { Disposable, TreeDataProvider } from "vscode";
@@ -210,11 +211,17 @@ function itemOf(desk: Desk, node: Node): TreeItem {
 function proposalItem(proposal: ReviewProposal): TreeItem {
   const item = new TreeItem(proposal.title, TreeItemCollapsibleState.Expanded);
   item.id = proposal.proposalId;
-  item.description = `${proposal.proposalId} · ${aboutProposal(proposal)}`;
+  item.description = joined(proposal.proposalId, folderOf(proposal), aboutProposal(proposal));
   item.iconPath = new ThemeIcon(proposal.evidence.misfit === "" ? "git-pull-request" : "git-pull-request-draft");
   item.contextValue = "proposal open";
   item.tooltip = proposalTooltip(proposal);
   return item;
+}
+
+/** The name of the folder that *proposal* is for, where a window has several. */
+function folderOf(proposal: ReviewProposal): string {
+  const isOneOfSeveral = (workspace.workspaceFolders?.length ?? 0) > 1;
+  return isOneOfSeveral ? (workspace.getWorkspaceFolder(Uri.parse(proposal.root))?.name ?? "") : "";
 }
 
 function proposalTooltip(proposal: ReviewProposal): MarkdownString {
