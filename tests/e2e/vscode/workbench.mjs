@@ -63,11 +63,13 @@ export async function openWorkbench(url = scenario.url) {
   await page.getByRole("tab", { name: "Rolecall" }).first().waitFor();
 }
 
-/** Opens a window in which our extension need not be. */
+/** Opens a window in which our extension need not be; anew where VS Code has found no folder in its workspace file. */
 export async function openWindow(url) {
-  await page.goto(url);
-  await page.locator(".monaco-workbench .part.statusbar").waitFor();
-  await page.getByRole("treeitem").first().waitFor();
+  await until(async () => {
+    await page.goto(url);
+    await page.locator(".monaco-workbench .part.statusbar").waitFor();
+    await page.getByRole("treeitem").first().waitFor({ timeout: 3 * AGAIN_MS });
+  });
 }
 
 /** Opens a window in other colours: a theme by its name, and the class that the workbench has with it. */
