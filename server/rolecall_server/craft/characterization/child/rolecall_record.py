@@ -89,7 +89,7 @@ class CallRecorder:
         builds = code.co_name in ("__init__", "__new__")
         if not (outside or is_target or builds):
             return
-        local, given = frame.f_locals, _given(code)
+        local, given = dict(frame.f_locals), _given(code)  # from Python 3.13 on not a dictionary, but a view
         if not local.keys() >= set(given) or (
             code.co_flags & 0x2A0 and len(local) > len(given) + len(code.co_freevars)
         ):
