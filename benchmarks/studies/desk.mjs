@@ -245,7 +245,8 @@ async function measure(report) {
     await decideBy(WAYS, takeBack, report.small);
   });
   await step("idle", async () => {
-    const other = await page.context().browser().newPage();
+    const apart = await page.context().browser().newContext();
+    const other = await apart.newPage();
     await other.goto(scenario.plain);
     await other.getByRole("treeitem").first().waitFor();
     await openWorkbench(scenario.url);
@@ -253,7 +254,7 @@ async function measure(report) {
     await page.waitForTimeout(SETTLE_MS);
     console.log("idle");
     await once(process.stdin, "data");
-    await other.close();
+    await apart.close();
   });
 }
 
