@@ -1,0 +1,49 @@
+"""The commands and options that can be typed after `rolecall`."""
+
+from __future__ import annotations
+
+import argparse
+
+from rolecall_server import __version__
+from rolecall_server.cli.arguments.decisions import add_decisions
+from rolecall_server.cli.arguments.graph import add_graph, add_rank
+from rolecall_server.cli.arguments.knowledge import (
+    add_documents,
+    add_experience,
+    add_export,
+    add_review_code,
+    add_usage,
+)
+from rolecall_server.cli.arguments.machine import add_demo, add_doctor, add_trust
+from rolecall_server.cli.arguments.options import add_command
+from rolecall_server.cli.arguments.work import WAYS, add_team, add_work
+
+__all__ = ["WAYS", "parser"]
+
+
+def parser() -> argparse.ArgumentParser:
+    """Return the command line as argparse knows it."""
+    top = argparse.ArgumentParser(
+        prog="rolecall",
+        description="A software team inside your editor, and here without one.",
+        epilog="rolecall COMMAND --help shows what a command takes, with examples.",
+    )
+    top.add_argument("-V", "--version", action="version", version=f"rolecall {__version__}")
+    commands = top.add_subparsers(dest="command", metavar="COMMAND")
+    add_command(
+        commands, "serve", "speak the Language Server Protocol over standard input and output; editors start it"
+    )
+    add_work(commands)
+    add_team(commands)
+    add_decisions(commands)
+    add_documents(commands)
+    add_review_code(commands)
+    add_doctor(commands)
+    add_trust(commands)
+    add_usage(commands)
+    add_experience(commands)
+    add_export(commands)
+    add_demo(commands)
+    add_graph(commands)
+    add_rank(commands)
+    return top
