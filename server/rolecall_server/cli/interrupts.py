@@ -23,6 +23,8 @@ _TIDYING_S = 4.0
 """The time to clean up after a command was asked to end; what it leaves then, the next command takes away."""
 _BACKSTOP_S = 4.8
 """When the system ends it, should it not even get to ending itself."""
+_OUT_OF_THE_WAY_S = 0.05
+"""The time after which the main thread has left the place where a signal was lost."""
 STOPPED = 130
 """The exit code of a command that was stopped."""
 
@@ -50,6 +52,20 @@ def end_like_ctrl_c() -> None:
     for number in _ENDING:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
+    sys.unraisablehook = _raise_again
+
+
+def _raise_again(lost: sys.UnraisableHookArgs) -> None:
+    """Have a signal strike again that struck where no exception can be raised, as in a compiled library's callback."""
+    if lost.exc_type is KeyboardInterrupt and _came:
+        _thread.start_new_thread(_strike_again, (_came[-1],))
+    else:
+        sys.__unraisablehook__(lost)
+
+
+def _strike_again(number: int) -> None:
+    time.sleep(_OUT_OF_THE_WAY_S)  # at once it would strike in the hook, and be lost again
+    _thread.interrupt_main(number)
 
 
 @contextmanager

@@ -57,6 +57,22 @@ code = exit_code_of(lambda: run_until_interrupted(work()), as_json=False)
 end_without_threads(code)
 sys.exit(code)
 """
+LOST = """
+import signal, sys, time
+from rolecall_server.cli.boundary import exit_code_of
+
+class Callback:
+    def __del__(self):
+        signal.raise_signal(signal.SIGTERM)
+        print("not reached")
+
+def work():
+    Callback()
+    while True:
+        time.sleep(1)
+
+sys.exit(exit_code_of(work, as_json=False))
+"""
 TWICE = """
 import asyncio, os, signal, sys
 from rolecall_server.cli.boundary import exit_code_of
@@ -135,6 +151,14 @@ def test_a_signal_that_comes_too_late_to_cancel_what_is_done_keeps_the_command_f
     ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE_S)
     assert (ended.returncode, ended.stdout) == (130, "")
     assert "Cancelled; nothing was written." in ended.stderr
+
+
+def test_a_signal_that_strikes_where_nothing_can_be_raised_is_heard_right_after_that() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", LOST], capture_output=True, text=True, check=False, timeout=PATIENCE_S
+    )
+    assert (ended.returncode, ended.stdout) == (130, "")
+    assert ended.stderr == "Cancelled; nothing was written.\n"
 
 
 def test_a_command_that_reads_the_repository_ends_tidily_though_those_who_read_do_not_answer(tmp_path: Path) -> None:
