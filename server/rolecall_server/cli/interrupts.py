@@ -65,7 +65,7 @@ def _raise_again(lost: sys.UnraisableHookArgs) -> None:
 
 def _strike_again(number: int) -> None:
     time.sleep(_OUT_OF_THE_WAY_S)  # at once it would strike in the hook, and be lost again
-    _thread.interrupt_main(number)
+    _thread.interrupt_main(signal.Signals(number))
 
 
 @contextmanager
