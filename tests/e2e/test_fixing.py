@@ -72,6 +72,13 @@ def test_a_red_log_is_located_without_a_model_and_mended_with_one(root: Path) ->
     assert (root / "shop/price.py").read_text() == FILES["shop/price.py"]
 
 
+def test_several_tests_are_named_at_once_as_for_pytest(root: Path) -> None:
+    more = "tests/test_more.py"
+    write_workspace(root, {more: "from shop.price import total\n\n\ndef test_two():\n    assert total([1, 1]) == 2\n"})
+    found = json.loads(fix(root, TEST, f"{more}::test_two", TEST, "--locate", "--json").stdout)
+    assert [one["test"] for one in found["failing"]] == [TEST, f"{more}::test_two"]
+
+
 def test_after_an_attempt_that_did_not_help_the_model_is_shown_what_each_line_computed(root: Path) -> None:
     wrong = block("shop/price.py", "    return sum(items) + 1\n", "    return sum(items) + 2\n")
     with ChatServer([f"Hypothesis: it adds too little.\n\n{wrong}", f"Hypothesis: total adds one.\n\n{FIX}"]) as chat:

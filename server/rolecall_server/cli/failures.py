@@ -1,4 +1,4 @@
-"""The failure that a command names: a test as pytest does, a traceback, the log of a red build."""
+"""The failure that a command names: tests as pytest does, a traceback, the log of a red build."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ def request_to_mend(arguments: argparse.Namespace, workspace: Workspace) -> RunR
 
 def failure_named(arguments: argparse.Namespace, workspace: Workspace) -> FailureToMend:
     """Return the failure that the command line names."""
-    tests = (_test_id(arguments.test, workspace),) if arguments.test else ()
+    tests = tuple(dict.fromkeys(_test_id(named, workspace) for named in arguments.tests))
     log = _read_log(arguments.traceback) if arguments.traceback else ""
     if not tests and not log.strip():
         raise BriefMissing(
             "It is not said what fails.",
-            "Name a test as pytest does (FILE::TEST), or a log with --traceback FILE; - reads standard input.",
+            "Name tests as pytest does (FILE::TEST), or a log with --traceback FILE; - reads standard input.",
         )
     return FailureToMend(tests, log, arguments.unreproduced, arguments.change_tests)
 

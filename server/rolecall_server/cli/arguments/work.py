@@ -55,12 +55,14 @@ def add_work(commands: Commands) -> None:
     fix = add_command(
         commands,
         "fix",
-        "have the Engineer mend what makes a test fail, or only say where that may be",
+        "have the Engineer mend what makes tests fail, or only say where that may be",
         "fix tests/test_price.py::test_total",
         "fix tests/test_price.py::test_total --locate",
         "fix --traceback build.log --yes",
     )
-    fix.add_argument("test", nargs="?", default="", metavar="FILE::TEST", help="a test as pytest names it, or its file")
+    fix.add_argument(
+        "tests", nargs="*", default=[], metavar="FILE::TEST", help="tests as pytest names them, or their files"
+    )
     fix.add_argument("--traceback", metavar="FILE", help="a traceback or the log of a red build; - for standard input")
     fix.add_argument("--locate", action="store_true", help="only rank the functions it may be in, without a model")
     fix.add_argument(
