@@ -1,4 +1,4 @@
-"""All that is known while values are followed: one value that every rule reads and adds to."""
+"""The state while values are followed, which every rule reads and adds to."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ class Above:
 
 @dataclass(slots=True)
 class LinesAbove:
-    """What was found above the place to which a walk has come."""
+    """The comments and attributes above the place that a walk has reached."""
 
     last: Above = field(default_factory=Above)
     first: list[Above] = field(default_factory=list[Above])

@@ -16,7 +16,7 @@ _DISPATCHED: frozenset[Rule] = frozenset({"attribute of self", "inherited", "ass
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """That something leads to a definition."""
+    """A link from one place of the code to a definition."""
 
     certain: bool
     rule: Rule

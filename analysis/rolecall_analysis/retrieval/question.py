@@ -40,19 +40,19 @@ class QueryTerms:
 
     @cached_property
     def terms(self) -> dict[str, float]:
-        """All terms with how often they are said."""
+        """Return each term and how often it is said."""
         found = said(terms(self.text))
         joined = (word for word in neighbours_joined(self.text) if self.corpus.knows(word))
         return dict.fromkeys(joined, 1.0) | found
 
     @cached_property
     def subject(self) -> dict[str, float]:
-        """Those of the first line."""
+        """Return the terms of the first line."""
         return said(terms(self.text.strip().partition("\n")[0]))
 
     @cached_property
     def code(self) -> dict[str, float]:
-        """Those of the names that are code."""
+        """Return the terms of names that are code."""
         return dict.fromkeys((term for name in code_names(self.text) for term in terms_of(name)), 1.0)
 
     @cached_property

@@ -118,7 +118,7 @@ class Focus:
 
 @dataclass(frozen=True)
 class ContextPack:
-    """Everything a model is shown, and what it is not."""
+    """The context that a model is shown, and what was left out of it."""
 
     items: tuple[ContextItem, ...]
     left_out: tuple[LeftOut, ...]

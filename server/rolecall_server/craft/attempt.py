@@ -32,12 +32,12 @@ class Attempt:
 
     @property
     def certain_findings(self) -> tuple[GraphFinding, ...]:
-        """Those of which there is no doubt."""
+        """Return the findings of which there is no doubt."""
         return tuple(finding for finding in self.findings if finding.certain)
 
     @property
     def told_findings(self) -> tuple[GraphFinding, ...]:
-        """Those that the model is shown: the certain ones, and names that nothing seems to have."""
+        """Return the findings that the model is shown: the certain ones, and names that nothing seems to have."""
         return tuple(finding for finding in self.findings if finding.certain or finding.is_asked_about)
 
     renames: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))

@@ -1,4 +1,4 @@
-"""What is installed for the workspace's Python, as text, and the check of a change that knows it."""
+"""The packages installed for the workspace's Python, as text, and the check of a change against them."""
 
 from __future__ import annotations
 

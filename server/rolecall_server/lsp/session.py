@@ -1,4 +1,4 @@
-"""All that one editor's session knows: its settings, folders, open documents and runs."""
+"""The state of one editor's session: its settings, folders, open documents and runs."""
 
 from __future__ import annotations
 

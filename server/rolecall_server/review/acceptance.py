@@ -39,7 +39,7 @@ class TextEdit:
 
 @dataclass(frozen=True)
 class FileEdit:
-    """All that happens to one file, on the text it was planned for."""
+    """The changes of one file, on the text they were planned for."""
 
     path: str
     """Where the file is, or will be where it does not exist."""

@@ -85,7 +85,7 @@ StepKind = Literal["call", "line", "return", "raise"]
 
 @dataclass(frozen=True)
 class TraceStep:
-    """What a line of the repository's code did in a test that was traced."""
+    """One step of a traced test: a line of the repository's code, and the values it changed."""
 
     call: int
     """The call that it is of, counted from 1 as they begin."""

@@ -307,7 +307,7 @@ class Store:
             )
 
     def decisions(self, proposal_id: str) -> tuple[DecisionRow, ...]:
-        """Everything that was decided of a proposal's hunks, oldest first."""
+        """Return the decisions about a proposal's hunks, oldest first."""
         rows = self.select(
             "SELECT hunk_id, state, reason, at, act_id, text FROM decision WHERE proposal_id = ? ORDER BY id",
             row_number(proposal_id, "p"),

@@ -77,7 +77,7 @@ class NewMessage:
 
 @dataclass(frozen=True)
 class ReadingRow:
-    """That a role read a message."""
+    """A note that a role read a message."""
 
     message_id: int
     role: str

@@ -1,4 +1,4 @@
-"""Where the database lies, and opening it: anew where there is none, set aside where it is damaged."""
+"""The place of the database, and opening it: made anew where there is none, set aside where it is damaged."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Usage:
 
     @property
     def tokens(self) -> int:
-        """All that counts against the limits."""
+        """Return the tokens that count against the limits."""
         return self.prompt_tokens + self.completion_tokens + self.set_aside
 
 

@@ -68,7 +68,7 @@ class CheckupSubject:
 
 
 async def check_everything(around: CheckupSubject, *, try_model: bool = False) -> tuple[Checked, ...]:
-    """Everything there is to know at one look; with *try_model* the model's abilities are tried with short calls."""
+    """Return all there is to know at one look; with *try_model*, try the model's abilities with short calls."""
     return tuple(
         await asyncio.gather(
             _check_rolecall(around),

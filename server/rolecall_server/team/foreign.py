@@ -47,7 +47,7 @@ class ForeignEdit:
 
 @dataclass(frozen=True)
 class Proposed:
-    """What came of such an edit."""
+    """The result of such an edit."""
 
     proposal: Proposal
     covers: Covers

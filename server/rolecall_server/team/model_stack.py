@@ -79,7 +79,7 @@ class RememberingClient(Relay):
 
     @property
     def said(self) -> str:
-        """All of it."""
+        """Return all replies as one text."""
         return "\n".join(self.replies)
 
     async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:

@@ -1,4 +1,4 @@
-"""What was proposed made anew: as the developer wants it instead, or for the text as it is now.
+"""Make a proposal anew: as the developer wants it instead, or for the text as it is now.
 
 A revision begins with the hunks in the files, so that only what has to be different is written again. It can be revised
 in turn: what the developer said of the earlier ones is told with it, and what was accepted stays.

@@ -97,7 +97,7 @@ class NamePlace:
 
     @property
     def facts(self) -> FileFacts:
-        """Those of its file."""
+        """Return the facts of its file."""
         return self.code.files[self.path]
 
     def at(self, path: str) -> NamePlace:

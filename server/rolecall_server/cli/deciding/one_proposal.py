@@ -1,4 +1,4 @@
-"""What `rolecall review` does with one proposal: show it, ask about each hunk, or decide as the options say."""
+"""`rolecall review` with one proposal: show it, ask about each hunk, or decide as the options say."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Behaviour:
-    """What one or more solutions do, which all others do not."""
+    """A behaviour that one or more solutions have and all others have not."""
 
     solutions: tuple[int, ...]
     """Their places in the order in which they were given, from 0."""

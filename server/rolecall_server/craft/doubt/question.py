@@ -34,7 +34,7 @@ class DoubtOption:
 
 @dataclass(frozen=True)
 class DoubtQuestion:
-    """What a brief leaves open, as inputs and the answers to choose from, the likeliest first."""
+    """A point that a brief leaves open: inputs and the answers to choose from, the likeliest first."""
 
     title: str
     calls: str

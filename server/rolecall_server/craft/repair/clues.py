@@ -52,7 +52,7 @@ _LACKING = re.compile(
 
 @dataclass(frozen=True)
 class Clues:
-    """All that speaks for and against functions where some failures happen."""
+    """The evidence for and against each function where some failures happen."""
 
     snapshot: Snapshot
     spectrum: Spectrum

@@ -43,7 +43,7 @@ class TracebackLine:
 
 @dataclass(frozen=True)
 class ReportedFailure:
-    """What a pasted text says of a failure, as far as it is about files of this repository."""
+    """A failure as a pasted text tells it, as far as it is about files of this repository."""
 
     tests: tuple[str, ...] = ()
     """The tests that fail by it, as node ids."""

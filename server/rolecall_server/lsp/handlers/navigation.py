@@ -1,4 +1,4 @@
-"""Where a name is defined, and where it is used."""
+"""Definitions and uses of a name."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ def _same(recorded: Messages, asked: Messages) -> bool:
 
 
 def _opening(messages: Messages) -> tuple[ChatMessage, ...]:
-    """Everything before the model first speaks."""
+    """Return the messages before the model first speaks."""
     first_answer = next((i for i, message in enumerate(messages) if message.role == "assistant"), len(messages))
     return tuple(messages[:first_answer])
 

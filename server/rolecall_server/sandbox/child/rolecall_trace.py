@@ -1,4 +1,4 @@
-"""What each line of the workspace's code computes in a test that is traced: the names that it changed, and its end.
+"""Tells what each line of the workspace's code computes in a test that is traced: changed names, and how it ended.
 
 No code of the workspace is called to describe its values: an object is told by its class and its attributes as they
 are stored, so that a `__repr__` that hangs, raises or never ends does nothing here. Only the beginning and the end of a

@@ -41,7 +41,7 @@ class Fault:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that was told of one session, complete or not."""
+    """The report of one session, complete or not."""
 
     outcomes: tuple[TestResult, ...]
     running: str

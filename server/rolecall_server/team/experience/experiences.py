@@ -39,7 +39,7 @@ class Made:
 
 @dataclass(frozen=True)
 class Decided:
-    """What the developer made of a proposal, as far as it was decided."""
+    """The developer's decisions about a proposal, as far as there are any."""
 
     accepted: int = 0
     """Hunks."""

@@ -43,7 +43,7 @@ class KeptFailure:
 
 @dataclass(frozen=True)
 class KeptAttempt:
-    """How one attempt ended."""
+    """The end of one attempt."""
 
     number: int
     """From 1, within its step."""

@@ -1,4 +1,4 @@
-"""Which experiences are like a task, and what each is worth.
+"""The experiences that are like a task, ranked by what each is worth.
 
 Source: the order is the P2Value of Chen et al., Enhancing LLM Agents for Code Generation with Possibility and
 Pass-rate Prioritized Experience Replay, 2024 (arXiv 2410.12236); that it fades with time is our own.

@@ -159,7 +159,7 @@ def _heading(message: MessageRow) -> str:
 
 @dataclass(frozen=True)
 class _ToldElsewhere:
-    """What a reader is told elsewhere, or not at all."""
+    """Fields that a reader is told elsewhere, or not at all."""
 
     answered: frozenset[str] = frozenset()
     """The titles of questions."""

@@ -1,4 +1,4 @@
-"""What the developer settled before the work on a brief began: a role is told of it, and each attempt is held to it."""
+"""Answers that the developer gave before work on a brief began: roles are told of them, attempts are held to them."""
 
 from __future__ import annotations
 

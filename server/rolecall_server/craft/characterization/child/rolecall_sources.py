@@ -53,7 +53,7 @@ class NoSourceError(Exception):
 
 
 class Origin:
-    """How an object came to be, and what was done to it since."""
+    """The origin of an object, and the steps that changed it since."""
 
     def __init__(self, value: Any, source: str) -> None:
         self.value = value
