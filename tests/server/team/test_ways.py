@@ -109,6 +109,18 @@ async def test_the_qa_engineer_sees_signatures_and_docstrings_and_no_body(tmp_pa
     assert "Both." not in told, "nor what the Engineer says of the code"
 
 
+async def test_the_engineer_alone_may_have_tests_of_somebody_who_sees_the_brief_and_signatures(tmp_path: Path) -> None:
+    model = middle_model()
+    run = team_run(tmp_path, model).begin(BRIEF, roles=("engineer", "qa_engineer"))
+    ended = await run.go_on()
+    assert (ended.state, model.asked) == ("finished", ["Engineer", "QA Engineer"])
+    told = model.told("QA Engineer")
+    assert BRIEF in told
+    assert "def total(items, tax=0)" in told
+    assert "(1 + tax)" not in told
+    assert "tests/test_tax.py" in {file.path for file in load_proposal(run.store, ended.proposal_id).proposal.files}
+
+
 async def test_the_engineer_is_told_what_is_wanted_and_that_another_writes_the_tests(tmp_path: Path) -> None:
     model = middle_model()
     await middle_run(tmp_path, model).go_on()

@@ -26,6 +26,8 @@ from rolecall_server.team.request import TITLES, RunRequest
 from rolecall_server.team.roles.declarations import Duty, Role, RunWay, Verb, doubting, role_alone, roles_on, roster_of
 
 LEAN = ("engineer",)
+_INDEPENDENT = frozenset({"engineer", "qa_engineer"})
+"""Whoever works with these two and nobody who designs or allots works in the middle way: its tests see signatures."""
 EVERYBODY = ("all",)
 """The word that stands for all roles there are."""
 _SMALL_WORDS = 300
@@ -177,7 +179,8 @@ def plan_for(
     size = f"{n_words} word{'s' if n_words != 1 else ''}, {n_wishes} wish{'es' if n_wishes != 1 else ''}"
     chosen, taken = tuple(dict.fromkeys(wanted)), way or _way_for(text)
     if chosen:
-        chosen, taken = tuple(roles) if chosen == EVERYBODY else chosen, RunWay.TEAM
+        chosen = tuple(roles) if chosen == EVERYBODY else chosen
+        taken = RunWay.MIDDLE if _INDEPENDENT <= {*chosen} <= {*roles_on(RunWay.MIDDLE, roles)} else RunWay.TEAM
         why = f"You chose them ({size})."
     elif way is not None:
         why = f"You chose {_CALLED[way]} ({size})."
