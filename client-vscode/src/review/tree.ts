@@ -50,6 +50,8 @@ export interface Tree extends Disposable {
 
 /** No task has this name. */
 const NO_TASK = "-";
+/** VS Code draws one row that is told alone at once, and gathers what is told in the 200 ms after that. */
+const COUNTED_AFTER_MS = 150;
 
 export function createTree(desk: Desk): Tree {
   const changed = new EventEmitter<Node | Node[] | undefined>();
@@ -57,6 +59,9 @@ export function createTree(desk: Desk): Tree {
   const ticks = createTicks();
   let grouping: Grouping = "files";
   let listed = "";
+  let prints = new Map<Node, string>();
+  let undrawn: Changes[] = [];
+  let later: NodeJS.Timeout | undefined;
 
   function row(kind: Node["kind"], proposalId: string, path = "", task = "", hunkId = ""): Node {
     const key = [kind, proposalId, path, task, hunkId].join("\n");
@@ -87,11 +92,40 @@ export function createTree(desk: Desk): Tree {
     return tasks.filter((task) => inTask(proposal, task).length > 0).map((task) => row("task", proposalId, "", task));
   }
 
+  /** Draws the hunks that read otherwise now at once, and what is counted above them a moment later. */
   function redraw(isOther: Changes): void {
+    ticks.keepOpen(desk.now().proposals);
+    const now = printsOfHunks();
+    const others = [...now].filter(([node, print]) => prints.has(node) && prints.get(node) !== print).map(([node]) => node);
+    prints = now;
+    if (others.length > 0) {
+      changed.fire(others);
+    }
+    undrawn.push(isOther);
+    later ??= setTimeout(redrawAll, COUNTED_AFTER_MS);
+  }
+
+  /** By what each hunk's row is known, below its file or its tasks. */
+  function printsOfHunks(): Map<Node, string> {
     const { proposals } = desk.now();
-    const all = proposals.flatMap((proposal) => proposal.files);
-    const n = openHunks(all).length;
-    ticks.keepOpen(proposals);
+    return new Map(
+      proposals.flatMap(({ proposalId, files, tasks }) =>
+        files.flatMap(({ path, hunks }) =>
+          hunks.flatMap((hunk) => {
+            const served = tasks.map(({ taskId }) => taskId).filter((task) => hunk.serves.includes(task));
+            const places = grouping === "files" || tasks.length === 0 ? [""] : served.length === 0 ? [NO_TASK] : served;
+            return places.map((task) => [row("hunk", proposalId, path, task, hunk.hunkId), JSON.stringify(hunk)] as const);
+          }),
+        ),
+      ),
+    );
+  }
+
+  function redrawAll(): void {
+    const changes = undrawn;
+    [undrawn, later] = [[], undefined];
+    const { proposals } = desk.now();
+    const n = openHunks(proposals.flatMap(({ files }) => files)).length;
     tellTicks();
     view.badge = n === 0 ? undefined : { value: n, tooltip: n === 1 ? t("1 hunk of Rolecall waits") : t("{0} hunks of Rolecall wait", n) };
     // A row is drawn with all that is below it, so that of a proposal is only where it reads otherwise itself.
@@ -101,6 +135,7 @@ export function createTree(desk: Desk): Tree {
       changed.fire(undefined);
       return;
     }
+    const isOther: Changes = (...place) => changes.some((change) => change(...place));
     const files = proposals.flatMap(({ proposalId, files }) =>
       files.filter((file) => isOther(proposalId, file.path)).map((file) => row("file", proposalId, file.path)),
     );
@@ -151,6 +186,7 @@ export function createTree(desk: Desk): Tree {
       return { proposalId, path, hunkIds };
     },
     dispose() {
+      clearTimeout(later);
       listening.forEach((one) => void one.dispose());
       view.dispose();
       changed.dispose();
