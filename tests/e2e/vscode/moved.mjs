@@ -49,6 +49,8 @@ await play(async () => {
     await row(scenario.last).hover();
     await row(scenario.last).getByRole("button", { name: "Accept" }).first().click();
     await row("p1").waitFor({ state: "detached" });
+    // "Save All Files" saves what has a tab; VS Code opens that of a file which changed unseen a moment later.
+    await page.locator(".tab.dirty", { hasText: scenario.last }).waitFor();
   });
   await step("saved", async () => {
     await runCommand("File: Save All Files");
