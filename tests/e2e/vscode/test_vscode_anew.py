@@ -13,18 +13,22 @@ from support.workspaces import FILES, write_workspace
 
 PRICE = "shop/price.py"
 SUM, LESS = "    return sum(items)\n", "    return price * (1 - rate)\n"
-RAISED = block(PRICE, SUM, "    return sum(items) * 1.2\n") + block(PRICE, LESS, "    return price * (1.2 - rate)\n")
+SUM_RAISED, LESS_RAISED = "    return sum(items) * 1.2\n", "    return price * (1.2 - rate)\n"
+RAISED = block(PRICE, SUM, SUM_RAISED) + block(PRICE, LESS, LESS_RAISED)
 FIRST = {"says": "The tax is 19 per cent.", "line": "sum(items) * 1.19"}
 SECOND = {"says": "Callers want whole cents.", "line": "round(price * (1.2 - rate), 2)"}
 
 
 def answer(body: Mapping[str, Any]) -> str:
-    """A model that does what the last words of the developer ask for."""
+    """A model that does what the latest words of the developer ask for, in the file as it was proposed.
+
+    The second request also tells why the first hunk was turned down.
+    """
     told = "\n".join(str(one["content"]) for one in body["messages"])
-    if FIRST["says"] in told:
-        return block(PRICE, SUM, f"    return {FIRST['line']}\n")
     if SECOND["says"] in told:
-        return block(PRICE, LESS, f"    return {SECOND['line']}\n")
+        return block(PRICE, LESS_RAISED, f"    return {SECOND['line']}\n")
+    if FIRST["says"] in told:
+        return block(PRICE, SUM_RAISED, f"    return {FIRST['line']}\n")
     return RAISED
 
 
