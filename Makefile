@@ -14,7 +14,7 @@ LIBRARY := $(CACHE)/inflection-0.5.1.tar.gz
 TEAM_LIBRARIES := $(CACHE)/team
 BENCH := $(CACHE)/bench
 # What is played in VS Code besides the daily work; `make test` leaves it out.
-VSCODE_AT_LENGTH := anew choosing folder graph guest host moved restricted testing working
+VSCODE_AT_LENGTH := anew choosing contrast folder graph guest host moved restricted testing working
 
 export UV_PYTHON_DOWNLOADS := never
 export UV
