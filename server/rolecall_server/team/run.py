@@ -40,7 +40,8 @@ from rolecall_server.team.messages.settled import with_settled
 from rolecall_server.team.model_calls.budgeted import stop_there
 from rolecall_server.team.model_calls.calibration import fit_of
 from rolecall_server.team.model_stack import OF_A_REPAIR, conversation
-from rolecall_server.team.plan.planning import request_in, title_of_brief
+from rolecall_server.team.plan.briefs import title_of_brief
+from rolecall_server.team.plan.planning import request_in
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.repair import Reproduction, mend, reproduce, trace_first
 from rolecall_server.team.request import TITLES, Desk, FailureToMend, Report, Repository, RoleName, RunRequest

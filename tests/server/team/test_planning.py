@@ -14,14 +14,8 @@ from rolecall_server.model.recordings.recording import read_recording
 from rolecall_server.settings import Settings
 from rolecall_server.store import Asking, Caps
 from rolecall_server.team.messages.board import load_pool
-from rolecall_server.team.plan.planning import (
-    begin_run,
-    count_wishes,
-    plan_for,
-    planned_roster,
-    restore_brief,
-    title_of_brief,
-)
+from rolecall_server.team.plan.briefs import count_wishes, title_of_brief
+from rolecall_server.team.plan.planning import begin_run, plan_for, planned_roster, restore_brief
 from rolecall_server.team.request import RunRequest
 from rolecall_server.team.roles.declarations import RunWay, our_roles
 from support.stores import open_store

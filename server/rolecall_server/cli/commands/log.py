@@ -21,7 +21,7 @@ from rolecall_server.store import RunRow, Store
 from rolecall_server.store.messages import run_of_message
 from rolecall_server.team.messages.board import body_of, load_pool
 from rolecall_server.team.messages.rendering import describe_message, describe_pool, messages_json, tell
-from rolecall_server.team.plan.planning import title_of_brief
+from rolecall_server.team.plan.briefs import title_of_brief
 from rolecall_server.team.request import title_of
 from rolecall_server.team.sent import render_sent, sent_calls, sent_json
 from rolecall_server.workspace import Workspace, read_text_file, relative_path, resolve, split_lines

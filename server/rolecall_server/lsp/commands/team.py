@@ -22,7 +22,8 @@ from rolecall_server.lsp.session import Folder
 from rolecall_server.lsp.writing import ask_brief
 from rolecall_server.team.engine.reworking import rerun
 from rolecall_server.team.messages.board import load_pool
-from rolecall_server.team.plan.planning import change_plan, is_short, plan_for
+from rolecall_server.team.plan.briefs import is_short
+from rolecall_server.team.plan.planning import change_plan, plan_for
 from rolecall_server.team.request import RoleName, RunRequest
 from rolecall_server.team.roles.declarations import RunWay
 from rolecall_server.team.sprint.change_plan import drop_tasks

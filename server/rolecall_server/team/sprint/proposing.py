@@ -30,7 +30,7 @@ from rolecall_server.team.messages.board import DEVELOPER, TEAM, Pool, as_draft,
 from rolecall_server.team.messages.edits import Edits, moved_files
 from rolecall_server.team.messages.rendering import document_in
 from rolecall_server.team.plan.agenda import Agenda, agenda_of
-from rolecall_server.team.plan.planning import title_of_brief
+from rolecall_server.team.plan.briefs import title_of_brief
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.room import Room
 from rolecall_server.team.sprint.unmet import without_unmet

@@ -38,7 +38,7 @@ from rolecall_server.team.messages.rendering import brief_text, document_in, ren
 from rolecall_server.team.model_stack import conversation, with_limits
 from rolecall_server.team.opening import with_rules
 from rolecall_server.team.plan.agenda import circle_of
-from rolecall_server.team.plan.planning import is_short, title_of_brief
+from rolecall_server.team.plan.briefs import is_short, title_of_brief
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room

@@ -16,7 +16,7 @@ from rolecall_server.model import estimate_tokens
 from rolecall_server.settings import read_settings
 from rolecall_server.team.experience.experiences import Experience, Made, find_experience, forget, load_experiences
 from rolecall_server.team.experience.replaying import SHARE, Recalled, recall
-from rolecall_server.team.plan.planning import title_of_brief
+from rolecall_server.team.plan.briefs import title_of_brief
 from rolecall_server.team.request import title_of
 from rolecall_server.workspace import Workspace, privacy_of, relative_path, resolve
 
