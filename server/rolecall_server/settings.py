@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
 from pydantic.alias_generators import to_camel
 
 Scope = Literal["machine", "resource"]
+StrategyName = Literal["quick", "standard", "thorough"]
 
 
 def _setting(
@@ -182,6 +183,22 @@ class TeamSettings(_Group):
     at_once: int = _setting(4, "How many roles and tasks may be at work at the same time.", ge=1)
     question_seconds: float = _setting(
         300.0, "How long a run waits for you to answer a question; then what was recommended holds.", ge=0
+    )
+    strategy: Literal["auto", "quick", "standard", "thorough"] = _setting(
+        "auto",
+        "How much work a run puts into getting a change right. `quick`, `standard` and `thorough` stand for values of "
+        "other settings, which docs/craft.md lists; `auto` chooses one by how hard the work looks and by what your "
+        "budget has left. A setting that you changed stays as it is.",
+        environment="ROLECALL_STRATEGY",
+    )
+    repairs: int = _setting(
+        3, "How often a change that does not work yet goes back to the model, with what failed.", ge=0, le=10
+    )
+    feedback: Literal["plain", "fitting"] = _setting(
+        "fitting",
+        "How a model that mends failing tests is told what failed: `plain`, by what the test says; or `fitting`, from "
+        "the second attempt on also by values that lines computed, in the form that fits the failure, and then by a "
+        "request to explain the code.",
     )
     doubt: bool = _setting(
         False,
@@ -392,6 +409,14 @@ def _value_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {**_value_schema(branch), "type": [branch["type"], "null"]}
 
 
+def read_editor_settings(options: object, environ: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
+    """Read settings as `read_settings` does, of a client that sends every one: those count as given that differ from
+    their defaults.
+    """
+    settings, problems = read_settings(options, environ)
+    return Settings.model_validate(settings.model_dump(exclude_defaults=True)), problems
+
+
 def read_settings(options: object, environ: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
     """Return the settings that *options* (what a client sent) and *environ* amount to, and what was wrong with them.
 
@@ -414,6 +439,21 @@ def read_settings(options: object, environ: Mapping[str, str]) -> tuple[Settings
                 group_name, name = str(detail["loc"][0]), str(detail["loc"][1])
                 if given[group_name].pop(name, None) is not None:
                     problems.append(f"rolecall.{group_name}.{name}: {detail['msg']}; the default is used.")
+
+
+def with_defaults(settings: Settings, defaults: Mapping[str, object]) -> Settings:
+    """Return *settings* with other *defaults*, by key without ``rolecall.``, such as ``team.repairs``; what was given
+    stays.
+    """
+    changed: dict[str, _Group] = {}
+    for group_name, kind in _groups():
+        group: _Group = getattr(settings, group_name)
+        names = {f"{group_name}.{field.alias}": name for name, field in kind.model_fields.items()}
+        known = {names[key]: value for key, value in defaults.items() if key in names}
+        changed[group_name] = group.model_copy(
+            update={name: value for name, value in known.items() if name not in group.model_fields_set}
+        )
+    return settings.model_copy(update=changed)
 
 
 def _given(options: object, name: str) -> Any:

@@ -14,6 +14,8 @@ from rolecall_server.sandbox import NotRun, TestResult, TestRun
 
 ReadText = Callable[[str], str | None]
 
+MAX_REPAIRS = 3
+
 
 @dataclass(frozen=True)
 class Attempt:
@@ -108,6 +110,8 @@ class AttemptWork:
     """The edits that the first ones build on: what was proposed before, where that is made anew."""
     looks_up: bool = True
     """The model may look things up from the first call on."""
+    most_repairs: int = MAX_REPAIRS
+    """So often the model is told what failed, and gives another attempt."""
     keep: Callable[[Attempted], None] = lambda attempted: None
     """Told of each attempt once it was tried."""
     ladder: Ladder | None = None

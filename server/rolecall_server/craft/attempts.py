@@ -1,4 +1,4 @@
-"""The loop: edits, a run of the tests, at most three repairs; the best attempt is what comes out.
+"""The loop: edits, a run of the tests, a few repairs; the best attempt is what comes out.
 
 A model that fails halfway loses nothing: what was tried before is still the result, with the error beside it.
 """
@@ -28,7 +28,6 @@ from rolecall_server.review.checks.syntax import syntax_errors
 from rolecall_server.sandbox import NotRun
 from rolecall_server.text_work import beside_the_loop, look_at_the_clock
 
-MAX_REPAIRS = 3
 MAX_CORRECTIONS = 2
 """The number of times that a block that fits nowhere is asked for again before it is given up."""
 _READING = "Reading the reply"
@@ -87,7 +86,7 @@ class _Talk:
 
 
 async def work_out(work: AttemptWork, client: ModelClient, report: Report) -> AttemptOutcome:
-    """Do *work* with *client* and return the best attempt, after at most `MAX_REPAIRS` repairs.
+    """Do *work* with *client* and return the best attempt, after at most `work.most_repairs` repairs.
 
     Raises:
         NothingToChange: the model gave no edit, and said why.
@@ -103,9 +102,9 @@ async def work_out(work: AttemptWork, client: ModelClient, report: Report) -> At
     course = _Course(work, talk, work.ladder.start if work.ladder else None)
     goes_on, repairs = await course.take(reply, edited), 0
     try:
-        while goes_on and talk.interrupted is None and repairs < _repairs_due(course.best):
+        while goes_on and talk.interrupted is None and repairs < _repairs_due(work, course.best):
             repairs += 1
-            report(f"repair {repairs} of {MAX_REPAIRS}: showing the model what failed", None)
+            report(f"repair {repairs} of {work.most_repairs}: showing the model what failed", None)
             reply, edited = await _edits(work, talk, await course.complain())
             goes_on = await course.take(reply, edited)
     except RolecallError as error:
@@ -196,11 +195,11 @@ def _came_to_nothing(tries: Sequence[Try], talk: _Talk) -> NothingToChange:
     return NothingToChange(f"{what} They were about: {about}", said=talk.said)
 
 
-def _repairs_due(attempt: Attempt) -> int:
+def _repairs_due(work: AttemptWork, attempt: Attempt) -> int:
     """Return the number of repairs that *attempt* deserves: one where only the code graph finds fault, which tests may
     not notice.
     """
-    return MAX_REPAIRS if not attempt.works else min(1, len(attempt.told_findings))
+    return min(work.most_repairs, len(attempt.told_findings[:1]) if attempt.works else work.most_repairs)
 
 
 async def _edits(work: AttemptWork, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:

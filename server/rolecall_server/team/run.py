@@ -171,7 +171,8 @@ async def _with_a_model(request: RunRequest, do_work: DoWork, desk: Desk, to_spa
     assert desk.client is not None
     work, trials = await do_work(request, desk)
     check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
-    checked = replace(work, check=check, draft=desk.draft, keep=desk.keep)
+    most = desk.settings.team.repairs
+    checked = replace(work, check=check, draft=desk.draft, keep=desk.keep, most_repairs=most)
     outcome = await work_out(checked, conversation(desk, looks_up=work.looks_up), desk.report)
     if isinstance(outcome.interrupted, RunPaused):
         raise outcome.interrupted

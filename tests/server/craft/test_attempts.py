@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import pytest
 
-from rolecall_server.craft.attempt import Attempt, AttemptOutcome, AttemptWork, Ladder, Rung, Try
-from rolecall_server.craft.attempts import MAX_REPAIRS, prose_of, work_out
+from rolecall_server.craft.attempt import MAX_REPAIRS, Attempt, AttemptOutcome, AttemptWork, Ladder, Rung, Try
+from rolecall_server.craft.attempts import prose_of, work_out
 from rolecall_server.errors import ConnectionFailed, NothingToChange, NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage
 from rolecall_server.review.proposals.evidence import GraphFinding, SourceLine
@@ -105,6 +105,14 @@ async def test_after_three_repairs_the_attempt_that_failed_least_is_the_result()
     assert len(replies) == 1 + MAX_REPAIRS
     assert outcome.attempt.files == {NEW: check_file(a=True, b=True, c=False)}
     assert (len(outcome.attempt.failures), outcome.repairs) == (1, 3)
+
+
+@pytest.mark.parametrize("most", [0, 1])
+async def test_no_more_repairs_are_made_than_are_wanted(most: int) -> None:
+    replies = [block(NEW, "", check_file(a=False)), *[change("a", True)] * most]
+    model = ScriptedModel(replies)
+    outcome = await outcome_of(model, replace(work(), most_repairs=most))
+    assert (outcome.attempt.works, outcome.repairs, len(model.asked)) == (most == 1, most, 1 + most)
 
 
 async def test_a_repair_that_only_takes_tests_away_counts_as_better_than_a_failing_one() -> None:

@@ -71,11 +71,11 @@ TypeError: unsupported operand type(s) for +=: 'int' and 'str'
 """
 
 
-def repository(folder: Path, files: Mapping[str, str] = SHOP.files) -> Repository:
+def repository(folder: Path, files: Mapping[str, str] = SHOP.files, strategy: str = "auto") -> Repository:
     write_workspace(folder / "work", dict(files))
     with_index = Index(folder / "work")
     with_index.scan()
-    settings, _ = read_settings({"tests.timeoutSeconds": 60}, {})
+    settings, _ = read_settings({"team": {"strategy": strategy}}, {})
     store = open_store(folder / "rolecall.db")
     snapshot = with_index.snapshot()
     with_index.close()
@@ -83,12 +83,17 @@ def repository(folder: Path, files: Mapping[str, str] = SHOP.files) -> Repositor
 
 
 async def mended(
-    folder: Path, replies: Sequence[str], failure: FailureToMend, files: Mapping[str, str] = SHOP.files
+    folder: Path,
+    replies: Sequence[str],
+    failure: FailureToMend,
+    files: Mapping[str, str] = SHOP.files,
+    *,
+    strategy: str = "auto",
 ) -> tuple[Finished, ScriptedModel]:
     model = ScriptedModel(replies)
     request = RunRequest(brief="Make it pass.", mends=failure)
     chosen = Chosen(model, "the test names it", takes_tools=True)
-    return await ask_role(request, repository(folder, files), chosen), model
+    return await ask_role(request, repository(folder, files, strategy), chosen), model
 
 
 async def test_a_failing_test_is_mended_and_the_evidence_says_that_it_failed_before(tmp_path: Path) -> None:
@@ -253,6 +258,23 @@ async def test_what_makes_a_test_fail_that_runs_nothing_of_the_repository_is_men
     told = FailureToMend(("tests/test_rates.py::test_rates",))
     finished, _ = await mended(tmp_path, [block("rates.txt", "tax 1\n", "tax 2\n")], told, files)
     assert finished.proposal.evidence.mended == told.tests
+
+
+@pytest.mark.parametrize(("strategy", "most"), [("quick", 2), ("standard", 4), ("thorough", 6)])
+async def test_the_strategy_bounds_the_attempts(tmp_path: Path, strategy: str, most: int) -> None:
+    replies = [block("shop/price.py", "    return add(items)\n", f"    return {n}\n") for n in range(7, 7 + most)]
+    with pytest.raises(NothingToChange, match=f"None of {most} attempts made it pass"):
+        await mended(tmp_path, replies, FailureToMend((TEST,)), strategy=strategy)
+
+
+@pytest.mark.parametrize(("strategy", "tells"), [("quick", False), ("standard", True)])
+async def test_quick_work_is_told_what_the_test_says_and_no_values(
+    tmp_path: Path, strategy: str, *, tells: bool
+) -> None:
+    _, model = await mended(tmp_path, [WRONG, FIX], FailureToMend((TEST,)), strategy=strategy)
+    told = model.last_words[1]
+    assert "E   assert 2 == 3" in told
+    assert ("item = 2" in told) == tells
 
 
 async def test_a_repair_that_comes_to_nothing_proposes_nothing(tmp_path: Path) -> None:

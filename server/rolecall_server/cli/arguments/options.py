@@ -48,6 +48,15 @@ def add_acceptance(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("--untested", action="store_true", help="with --yes: also where no test ran for the change")
     command.add_argument("--json", action="store_true", help="print the proposal as JSON; asks nothing")
+    command.add_argument(
+        "--strategy",
+        dest="settings",
+        action=_Set,
+        type=lambda name: f"team.strategy={name}",
+        default={},
+        metavar="NAME",
+        help="how much work goes into getting it right: quick, standard or thorough; without it code chooses",
+    )
     add_settings(command)
 
 
@@ -81,12 +90,14 @@ class _Set(argparse.Action):
         row_name = ".".join(name.split(".")[:2])
         in_object = row_name in rows and rows[row_name].schema.get("type") == "object"
         if not equals or row_name not in rows or in_object != (name.count(".") == 2):
-            parser.error(f"argument --set: {values} is no NAME=VALUE of a setting; docs/settings.md lists them")
+            parser.error(
+                f"argument {option_string}: {values} is no NAME=VALUE of a setting; docs/settings.md lists them"
+            )
         group, option, *part = name.split(".")
         given: dict[str, dict[str, Any]] = getattr(namespace, self.dest)
         so_far = given.get(group, {})
         chosen = {**so_far.get(option, {}), part[0]: value} if part else value
         _, problems = read_settings({group: {option: chosen}}, {})
         if problems:
-            parser.error(f"argument --set: {problems[0].partition(';')[0]}")
+            parser.error(f"argument {option_string}: {problems[0].partition(';')[0]}")
         setattr(namespace, self.dest, {**given, group: {**so_far, option: chosen}})

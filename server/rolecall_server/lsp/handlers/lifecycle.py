@@ -12,7 +12,7 @@ from rolecall_server.lsp.folders import open_folders
 from rolecall_server.lsp.pages.navigation import announce_navigation, follow_navigation
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.text.positions import choose_encoding
-from rolecall_server.settings import read_settings
+from rolecall_server.settings import read_editor_settings
 
 
 def initialize(ls: RolecallServer, params: types.InitializeParams) -> None:
@@ -20,7 +20,7 @@ def initialize(ls: RolecallServer, params: types.InitializeParams) -> None:
     session = ls.session
     name = params.client_info.name if params.client_info else ""
     session.client = read_client(params.capabilities, choose_encoding(params.capabilities), name)
-    session.settings, session.settings_problems = read_settings(params.initialization_options, os.environ)
+    session.settings, session.settings_problems = read_editor_settings(params.initialization_options, os.environ)
     uris = [folder.uri for folder in params.workspace_folders or ()]
     if not uris and params.root_uri:
         uris = [params.root_uri]

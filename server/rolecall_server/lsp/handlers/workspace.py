@@ -18,7 +18,7 @@ from rolecall_server.lsp.proposals.refreshing import refresh_soon
 from rolecall_server.lsp.server import RolecallServer
 from rolecall_server.lsp.session import Folder
 from rolecall_server.lsp.text.documents import folder_paths
-from rolecall_server.settings import Settings, read_settings
+from rolecall_server.settings import Settings, read_editor_settings
 
 
 def did_change_configuration(ls: RolecallServer, params: types.DidChangeConfigurationParams) -> None:
@@ -27,7 +27,7 @@ def did_change_configuration(ls: RolecallServer, params: types.DidChangeConfigur
     if section is None:
         return
     known = ls.session.settings_problems
-    ls.session.settings, ls.session.settings_problems = read_settings(section, os.environ)
+    ls.session.settings, ls.session.settings_problems = read_editor_settings(section, os.environ)
     for problem in ls.session.settings_problems:
         if problem not in known:
             ls.tell(problem, types.MessageType.Warning)

@@ -36,7 +36,7 @@ from rolecall_server.team.documents.understanding import understand
 from rolecall_server.team.messages.board import TEAM, Pool, as_draft, body_of, content_of, load_pool, publish
 from rolecall_server.team.messages.edits import Edits, SharedBench, moved_files
 from rolecall_server.team.plan.agenda import agenda_of
-from rolecall_server.team.plan.planning import LEAN, planned_roster, request_of, restore_brief
+from rolecall_server.team.plan.planning import LEAN, planned_roster, request_of, restore_brief, settle_strategy
 from rolecall_server.team.plan.steps import Step, possible_steps, steps_to_take
 from rolecall_server.team.request import Repository
 from rolecall_server.team.roles.declarations import Role, Verb, known_roles
@@ -114,6 +114,8 @@ async def carry_out_run(
         pool = load_pool(store, run_id)
         if (request := request_of(pool)) is not None:
             check_request(request, repository.workspace)
+        repository = replace(repository, settings=await settle_strategy(repository, pool, developer.tell))
+        pool = load_pool(store, run_id)
         roles = known_roles(repository.workspace, store) if request is None else {}
         roster = planned_roster(pool, roles, doubts=repository.settings.team.doubt)
         await _publish_understanding(repository, pool, roster)

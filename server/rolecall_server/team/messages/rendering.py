@@ -71,6 +71,8 @@ def _in_short(message: MessageRow) -> str:
     """
     if message.kind == "doubt":
         return f": {one_line(body_of(message)['said'])}"
+    if message.kind == "plan" and "strategy" in (plan := body_of(message)):
+        return f": strategy {plan['strategy']['name']}, because {one_line(plan['strategy']['why'])}"
     if message.kind in ("question", "answer"):
         return f": {one_line(body_of(message)[message.kind])}"
     if message.kind != Kind.CHANGE_PLAN:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -19,8 +20,25 @@ from rolecall_server.store.messages import MessageRow, NewMessage
 from rolecall_server.team.messages.board import DEVELOPER, TEAM, Pool, as_draft, body_of, load_pool, publish
 from rolecall_server.team.plan.briefs import SMALL_WISHES, SMALL_WORDS, count_wishes, is_small
 from rolecall_server.team.plan.estimates import Estimate, estimate_run
-from rolecall_server.team.request import TITLES, RunRequest
-from rolecall_server.team.roles.declarations import Role, RunWay, Verb, doubting, role_alone, roles_on, roster_of
+from rolecall_server.team.plan.strategies import (
+    STANDARD,
+    Strategy,
+    choose_strategy,
+    share_of_budget,
+    why_hard,
+    with_strategy,
+)
+from rolecall_server.team.request import TITLES, Repository, RunRequest
+from rolecall_server.team.roles.declarations import (
+    Role,
+    RunWay,
+    Verb,
+    doubting,
+    our_roles,
+    role_alone,
+    roles_on,
+    roster_of,
+)
 
 LEAN = ("engineer",)
 _INDEPENDENT = frozenset({"engineer", "qa_engineer"})
@@ -42,6 +60,7 @@ _REASONS = {
 }
 DOUBTED = frozenset({RunWay.ENGINEER, RunWay.MIDDLE})
 """The ways of runs whose brief is small enough for short solutions."""
+_HARD = "the brief is more than one sprint"
 _DOUBT = "First short solutions of it are compared, and you are asked where they differ (rolecall.team.doubt)."
 _MOST_OF_COMPLAINT = 2_000
 """Characters; a role is shown far less of what another tool says of a line."""
@@ -60,6 +79,7 @@ class Plan:
     """The way they go about it; roles that the developer chose work as they do in the whole team."""
     costs: str = ""
     """A line that says what each way would take."""
+    strategy: Strategy = STANDARD
 
     @property
     def is_lean(self) -> bool:
@@ -69,6 +89,7 @@ class Plan:
     def as_json(self) -> dict[str, Any]:
         """Return the plan as programs read it."""
         told = {"way": self.way, "why": self.why, "estimate": str(self.estimate), "costs": self.costs}
+        told["strategy"] = str(self.strategy)
         return {"roles": list(self.roles), **told}
 
 
@@ -109,12 +130,48 @@ def plan_for(
         why = f"You chose {_CALLED[way]} ({size})."
     else:
         why = _REASONS[taken].format(size=size)
-    roster = _roster(roles, chosen or roles_on(taken, roles), taken, settings)
+    names = chosen or roles_on(taken, roles)
+    usual = estimate_run(_roster(roles, names, taken, settings).values(), text, settings, store)
+    hard = _HARD if _way_for(text) is RunWay.TEAM else ""
+    strategy = choose_strategy(settings, share_of_budget(usual, settings.budget, store), hard)
+    settings = with_strategy(settings, strategy.name)
+    roster = _roster(roles, names, taken, settings)
     if any(role.publishes("doubt") for role in roster.values()):
         why = f"{why} {_DOUBT}"
+    if strategy != STANDARD:
+        why = f"{why} {strategy}"
     estimate = estimate_run(roster.values(), text, settings, store)
-    names = tuple(name for name in roster if name != TEAM)
-    return Plan(names, why, estimate, taken, _costs_of_ways(roles, text, settings, store))
+    at_work = tuple(name for name in roster if name != TEAM)
+    return Plan(at_work, why, estimate, taken, _costs_of_ways(roles, text, settings, store), strategy)
+
+
+async def settle_strategy(repository: Repository, pool: Pool, tell: Callable[[str], None]) -> Settings:
+    """Return the settings of a run: with its strategy. Where one role is asked and has none yet, or the developer wants
+    another, it is chosen, written into the plan and, if it is not the usual one, told.
+    """
+    settings, told = repository.settings, _plan(pool).get("strategy")
+    planned = Strategy(**told) if told else None
+    request = request_of(pool)
+    if planned is None and (request is None or request.review is not None):
+        return settings  # an earlier Rolecall began it, or it has no part that could be switched
+    if planned is None or settings.team.strategy not in ("auto", planned.name):
+        planned = await asyncio.to_thread(_strategy_of, repository, request)
+        body = {**_plan(pool), "strategy": asdict(planned)}
+        publish(repository.store, pool.run_id, TEAM, as_draft("plan", body))
+        if planned != STANDARD:
+            tell(str(planned))
+    return with_strategy(settings, planned.name)
+
+
+def _strategy_of(repository: Repository, request: RunRequest | None) -> Strategy:
+    """Choose the strategy for what one role is asked, or the one that the developer names for a team."""
+    settings, store = repository.settings, repository.store
+    if request is None:
+        return choose_strategy(settings, 0.0, "")
+    roster = roster_of(our_roles(), [request.role], RunWay.ENGINEER)
+    estimate = estimate_run(roster.values(), request.brief, settings, store)
+    share = share_of_budget(estimate, settings.budget, store)
+    return choose_strategy(settings, share, why_hard(request, repository.snapshot))
 
 
 def _roster(roles: Mapping[str, Role], names: Iterable[str], way: RunWay, settings: Settings) -> dict[str, Role]:
@@ -145,6 +202,7 @@ def begin_run(store: Store, root: Path, request: RunRequest, plan: Plan | None =
     planned = {"roles": [request.role], "does": does, "why": f"You asked the {TITLES[request.role]} alone."}
     if plan is not None:
         planned = {"roles": plan.roles, "way": plan.way, "why": plan.why, **asdict(plan.estimate)}
+        planned["strategy"] = asdict(plan.strategy)
     with store.together():
         run_id = store.add_run(root, TEAM if plan else request.role, request.path, request.brief)
         publish(store, run_id, TEAM, as_draft("plan", planned))

@@ -107,7 +107,8 @@ async def next_rung(desk: Desk, climb: Climb, tries: Sequence[Try], best: Attemp
         climb.show(_fitting(kept, found.suspects[:_IN_VIEW]))
     elif not asked[-1]:
         climb.show(await asyncio.to_thread(_next_suspects, kept, found, climb.shown, by_words=looks_up))
-        told = ask_explanation() if looks_up else await _values(kept, best.failures or found.failing, best.files)
+        is_asked = looks_up and desk.settings.team.feedback == "fitting"
+        told = ask_explanation() if is_asked else await _values(kept, best.failures or found.failing, best.files)
     pieces = [*_changed(kept, tries), *_suspected(climb.last), *(one for each in asked for one in each)]
     others = tell_others(found.suspects, climb.shown, {(one.path, one.name) for one in pieces})
     task = task_of(found, climb.failure, tries, told, others)
@@ -225,8 +226,10 @@ def _is_endless(found: Reproduction) -> bool:
 
 
 async def _values(desk: Desk, failing: Sequence[TestResult], files: Mapping[str, str | None]) -> str:
-    """Return what the lines of the first of *failing* computed, with *files*; empty where it cannot be traced."""
-    if not failing:
+    """Return what the lines of the first of *failing* computed, with *files*; empty where it cannot be traced, or
+    values are not wanted.
+    """
+    if not failing or desk.settings.team.feedback == "plain":
         return ""
     desk.report("tracing the failing test", None)
     trace = await desk.bench.trace(files, failing[0].test_id)

@@ -242,7 +242,8 @@ async def _edits_of(work: AttemptWork, overheard: RememberingClient, desk: Desk,
         RolecallError: nothing came of it.
     """
     try:
-        outcome = await work_out(work, overheard, desk.report)
+        bounded = replace(work, most_repairs=desk.settings.team.repairs)
+        outcome = await work_out(bounded, overheard, desk.report)
     except NothingToChange as answer:
         return Edits(rationale=prose_alone(answer.said))
     if outcome.interrupted is not None:

@@ -127,6 +127,7 @@ async def work_out_repair(desk: Desk, whole: WholeChange, repair: Repair, client
         check=lambda files: check({**whole.edits.files, **files}),
         moves_files=True,
         to_mend=to_mend,
+        most_repairs=desk.settings.team.repairs,
         keep=desk.keep,
     )
     outcome = await work_out(work, client, desk.report)
