@@ -34,9 +34,10 @@ _COMMANDS = {
     "log": "log:run_log",
     "undo": "undo:run_undo",
     "documents": "documents:run_documents",
-    "usage": "usage:run_usage",
+    "usage": "measuring.usage:run_usage",
     "export": "experience.export:run_export",
     "experience": "experience.listing:run_experience",
+    "bench": "measuring.bench:run_bench",
     "doctor": "doctor:run_doctor",
     "trust": "trust:run_trust",
 }

@@ -117,7 +117,7 @@ async def test_a_role_is_paused_in_an_editor_before_its_next_call_and_goes_on_wi
             assert set(editor.hunks(PRICE)) == {"p1/h1"}
             told = await editor.client.protocol.send_request_async("rolecall/messages", {"runId": run_id})
             kinds = [value_of(one, "kind") for one in value_of(told, "messages")]
-        assert kinds == ["plan", "brief", "proposal"]
+        assert kinds == ["plan", "brief", "plan", "proposal"], "the strategy is chosen once, and stands in the plan"
         assert len(chat.asked) == 2
 
 
@@ -135,4 +135,5 @@ def test_the_log_has_the_messages_of_a_run_of_one_role(root: Path) -> None:
                 check=True,
             ).stdout
     assert "m2  developer: brief v1; read by engineer" in said
-    assert "m3  engineer: proposal v1, because of m2" in said
+    assert "m3  team: plan v2: strategy standard, because nothing speaks for more or less" in said
+    assert "m4  engineer: proposal v1, because of m2" in said

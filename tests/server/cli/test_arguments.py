@@ -21,6 +21,14 @@ def test_what_is_special_to_a_role_is_collected_too() -> None:
     assert parser().parse_args(typed).settings == {"roles": {"engineer": {"model": "m", "temperature": "0.2"}}}
 
 
+def test_a_strategy_is_a_setting_with_a_word_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ["fix", "t.py::test_a", "--strategy", "thorough", "--set", "team.doubt=false"]
+    assert parser().parse_args(typed).settings == {"team": {"strategy": "thorough", "doubt": "false"}}
+    with pytest.raises(SystemExit):
+        parser().parse_args(["fix", "t.py::test_a", "--strategy", "brisk"])
+    assert "argument --strategy: rolecall.team.strategy: Input should be 'auto', 'quick'" in capsys.readouterr().err
+
+
 def test_one_command_line_leaves_nothing_for_the_next() -> None:
     top = parser()
     top.parse_args(["tests", "a.py", "--set", "tests.run=false"])

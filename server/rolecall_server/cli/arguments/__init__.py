@@ -14,7 +14,7 @@ from rolecall_server.cli.arguments.knowledge import (
     add_review_code,
     add_usage,
 )
-from rolecall_server.cli.arguments.machine import add_demo, add_doctor, add_trust
+from rolecall_server.cli.arguments.machine import add_bench, add_demo, add_doctor, add_trust
 from rolecall_server.cli.arguments.options import add_command
 from rolecall_server.cli.arguments.work import WAYS, add_team, add_work
 
@@ -38,6 +38,7 @@ def parser() -> argparse.ArgumentParser:
     add_decisions(commands)
     add_documents(commands)
     add_review_code(commands)
+    add_bench(commands)
     add_doctor(commands)
     add_trust(commands)
     add_usage(commands)

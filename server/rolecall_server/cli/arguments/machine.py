@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 from rolecall_server.cli.arguments.options import add_command, add_root, add_settings
 
+STRATEGIES = ("quick", "standard", "thorough")
+"""Those of `settings.StrategyName`, which takes longer to import than `--help` shall take."""
+
 if TYPE_CHECKING:
     from rolecall_server.cli.arguments.options import Commands
 
@@ -38,6 +41,29 @@ def add_trust(commands: Commands) -> None:
     add_root(trust)
     trust.add_argument("--yes", action="store_true", help="confirm it without being asked, as it is now")
     add_settings(trust)
+
+
+def add_bench(commands: Commands) -> None:
+    """Add `bench`."""
+    bench = add_command(
+        commands,
+        "bench",
+        "measure on tasks of your own what each part of a strategy gains",
+        "bench strategies tasks.jsonl --repositories clones --results results.jsonl",
+        "bench strategies tasks.jsonl --results results.jsonl --strategy thorough --yes",
+    )
+    bench.add_argument("what", choices=["strategies"], help="the only thing that is measured so far")
+    bench.add_argument("tasks", type=Path, help="JSON lines, one task each; docs/craft.md says what a task has")
+    bench.add_argument(
+        "--results", type=Path, required=True, metavar="FILE", help="gets a line for each run; what it has is not run"
+    )
+    bench.add_argument(
+        "--repositories", type=Path, default=Path(), metavar="DIR", help="where they lie; else in this folder"
+    )
+    bench.add_argument("--strategy", choices=STRATEGIES, default="standard", help="else standard")
+    bench.add_argument("--yes", action="store_true", help="begin without being asked")
+    bench.add_argument("--json", action="store_true", help="print everything as JSON")
+    add_settings(bench)
 
 
 def add_demo(commands: Commands) -> None:

@@ -37,6 +37,8 @@ class Part:
     """``team.repairs``: the setting that switches it, without `rolecall.`."""
     off: Any
     """The value of the setting with which it is off."""
+    reaches: tuple[str, ...]
+    """The commands whose work it is a part of."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,12 @@ STANDARD = Strategy("standard", "nothing speaks for more or less")
 
 def parts() -> tuple[Part, ...]:
     """Return the parts, in the order of their declaration."""
-    return tuple(Part(name, **one) for name, one in _declared()["parts"].items())
+    declared = _declared()["parts"].items()
+    return tuple(Part(name, one["setting"], one["off"], tuple(one["reaches"])) for name, one in declared)
 
 
 def values_of(name: StrategyName) -> Mapping[str, Any]:
-    """Return the value of each part that the strategy decides about, by the part's name."""
+    """Return the value of each part in a strategy, by the part's name."""
     return _declared()["strategies"][name]
 
 
@@ -71,7 +74,7 @@ def _declared() -> dict[str, Any]:
 def with_strategy(settings: Settings, name: StrategyName) -> Settings:
     """Return *settings* with the values of a strategy; those that were given stay."""
     values = values_of(name)
-    return with_defaults(settings, {one.setting: values[one.name] for one in parts() if one.name in values})
+    return with_defaults(settings, {one.setting: values[one.name] for one in parts()})
 
 
 def choose_strategy(settings: Settings, share: float, why_hard: str) -> Strategy:

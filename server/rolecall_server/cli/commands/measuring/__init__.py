@@ -1,0 +1,1 @@
+"""What models have used, and what the parts of a strategy gain."""
