@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.chat_server import ChatServer
+from support.edits import block
 from support.patience import PATIENCE_S
 from support.workspaces import environment, write_workspace
 
@@ -47,7 +48,10 @@ def test_a_possible_fault_is_told_with_its_place_its_way_and_what_would_make_it_
         "        6  used, and forgotten",
         "    safe if: Every way out of the function closes the resource, or hands it to somebody who does.",
     ]
-    assert ended.stderr == "1 possible fault in 1 file, not judged by a model: some may be none.\n"
+    assert ended.stderr == (
+        "1 possible fault in 1 file, not judged by a model: some may be none. `rolecall tests rows.py --fault 6` has a "
+        "test written that shows one.\n"
+    )
 
 
 def test_where_nothing_is_found_the_exit_code_is_0(root: Path) -> None:
@@ -105,6 +109,38 @@ def test_what_cannot_be_reviewed_is_refused_with_what_to_do(root: Path, argument
     ended = rolecall(root, "review-code", *arguments)
     assert ended.returncode in (1, 2)
     assert why in ended.stderr
+
+
+CART = "import re\n\n\ndef number(text):\n    found = re.match('[0-9]+', text)\n    return int(found.group())\n"
+SHOWN = block(
+    "tests/test_cart.py",
+    "",
+    "from cart import number\n\n\ndef test_a_text_without_a_number_is_zero():\n    assert number('') == 0\n",
+)
+
+
+def test_a_test_that_shows_a_fault_is_written_on_demand_and_fails_until_it_is_mended(root: Path) -> None:
+    write_workspace(root, {"cart.py": CART, "conftest.py": ""})
+    said = (
+        f"Finding: cart.py::number: raises for '', it should give 0. Shown by {'test_a_text_without_a_number_is_zero'}."
+    )
+    with ChatServer([f"{said}\n\n{SHOWN}"]) as chat:
+        ended = rolecall(root, "tests", "cart.py", "--fault", "6", "--json", base_url=chat.base_url)
+    assert ended.returncode == 0, ended.stderr
+    asked = chat.asked[0]["messages"][-1]["content"]
+    assert "A review says of cart.py, line 6: " in asked
+    assert "line 5: `re.match('[0-9]+', text)` gives None where nothing matches" in asked
+    evidence = json.loads(ended.stdout)["proposal"]["evidence"]
+    (defect,) = evidence["defects"]
+    assert (defect["path"], defect["symbol"]) == ("cart.py", "number")
+    assert "test_a_text_without_a_number_is_zero" in defect["offered"]
+
+
+def test_of_a_line_without_a_fault_no_test_is_written(root: Path) -> None:
+    ended = rolecall(root, "tests", "rows.py", "--fault", "2")
+    assert ended.returncode == 1
+    assert "A review tells of no fault in rows.py, line 2." in ended.stderr
+    assert "`rolecall review-code rows.py --no-model` lists those" in ended.stderr
 
 
 def judged(root: Path, verdict: str, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsprotocol import types
 
 from support.chat_server import ChatServer
 from support.editor import Editor, editing, until, value_of
+from support.edits import block
 from support.workspaces import environment, write_workspace
 
 PRICE = """\
@@ -55,6 +57,36 @@ async def test_what_a_model_calls_real_becomes_a_warning_with_the_way_to_it(root
         (5, "`strict` does not hold"),
         (7, "`found.group` fails where `found` is None"),
     ]
+
+
+async def test_a_test_and_a_fix_are_offered_where_a_fault_is_told(root: Path) -> None:
+    fix = block("price.py", "    return int(found.group())\n", "    return int(found.group()) if found else 0\n")
+    with ChatServer([JUDGED, JUDGED, fix]) as chat:
+        settings = {"tests": {"run": False}}
+        async with editing(root, environment(root.parent / "home", chat.base_url), settings) as editor:
+            await editor.execute("rolecall.review", uri=editor.open("price.py"))
+            await until(lambda: {*told(editor)} == {"none_dereferenced"})
+            editor.replace_text("price.py", f"# Prices.\n{PRICE}")
+            await until(lambda: told(editor)["none_dereferenced"].range.start.line == 8)
+            actions = await editor.actions("price.py", 8)
+            offered = [title for title in actions if "found" in title]
+            assert [title.partition(" “")[0] for title in offered] == [
+                "Rolecall: write a test that shows",
+                "Rolecall: propose a fix of",
+            ]
+            for_test, for_fix = (actions[title].command for title in offered)
+            assert for_test is not None
+            assert for_fix is not None
+            assert for_test.command == "rolecall.tests.generate"
+            assert for_fix.arguments
+            arguments: Any = for_fix.arguments[0]
+            assert arguments["symbol"] == "number"
+            assert "line 9: " in arguments["brief"], "it stands a line further down by now"
+            await editor.run(for_fix.command, **arguments)
+            assert set(editor.hunks("price.py")) == {"p1/h1"}
+    asked = chat.asked[2]["messages"][-1]["content"]
+    assert "Why somebody judged it real: with an empty text nothing matches" in asked
+    assert "The code is safe if: On every way to the use the value is not None." in asked
 
 
 async def test_without_a_model_candidates_are_shown_as_not_judged_and_follow_their_lines(root: Path) -> None:

@@ -23,6 +23,7 @@ def add_work(commands: Commands) -> None:
         "tests src/shop/price.py",
         "tests src/shop/cart.py --symbol Cart.total --yes",
         'tests src/shop/price.py -m "use the db fixture"',
+        "tests src/shop/price.py --fault 12",
     )
     tests.add_argument("file", type=Path, help="the Python file to test")
     tests.add_argument("--symbol", default="", metavar="NAME", help="only this function or class, such as Cart.total")
@@ -32,6 +33,13 @@ def add_work(commands: Commands) -> None:
         default="",
         metavar="TEXT",
         help='what the QA Engineer should know, or do otherwise than in its last proposal: "use the db fixture"',
+    )
+    tests.add_argument(
+        "--fault",
+        type=int,
+        default=0,
+        metavar="LINE",
+        help="only a test that shows the fault which `review-code` tells of this line",
     )
     implement = add_command(
         commands,

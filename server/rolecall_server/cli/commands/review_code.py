@@ -157,10 +157,15 @@ def _print(reviewed: _Reviewed) -> None:
 def _summary(reviewed: _Reviewed) -> str:
     n_found, n_files = len(reviewed.candidates), len(reviewed.paths)
     found = f"{n_found} possible fault{'s' * (n_found != 1)} in {n_files} file{'s' * (n_files != 1)}"
+    if reviewed.told:
+        one = reviewed.told[0].fault
+        hint = f" `rolecall tests {one.path} --fault {one.span.start.line + 1}` has a test written that shows one."
+    else:
+        hint = ""
     if reviewed.judged is None:
         why = f" {reviewed.why_not_judged}" if reviewed.why_not_judged else ""
-        return f"{found}, not judged by a model: some may be none.{why}" if n_found else f"{found}."
-    return f"{found}: {reviewed.judged.in_short} ({reviewed.run_id})."
+        return f"{found}, not judged by a model: some may be none.{why}{hint}" if n_found else f"{found}."
+    return f"{found}: {reviewed.judged.in_short} ({reviewed.run_id}).{hint}"
 
 
 def _as_json(reviewed: _Reviewed) -> dict[str, Any]:

@@ -35,6 +35,8 @@ from rolecall_server.cli.screen import (
     say_prose,
     waiting,
 )
+from rolecall_server.craft.code_review.candidates import candidates_in
+from rolecall_server.craft.code_review.follow_up import follow_up
 from rolecall_server.errors import NoModelConfigured, NotFound, UserMustAct
 from rolecall_server.model import Chosen
 from rolecall_server.review.proposals.proposal_store import Reviewed, check_undecided, load_proposal
@@ -360,7 +362,7 @@ def _request(arguments: argparse.Namespace, store: Store, workspace: Workspace) 
 
     Raises:
         FileRefused: the file lies outside of *workspace*.
-        NotFound: the proposal or the hunk that is named does not wait here.
+        NotFound: the proposal or the hunk that is named does not wait here; or there is no fault at the line named.
     """
     if arguments.command == "revise":
         return _request_to_revise(arguments, store, workspace)
@@ -368,10 +370,26 @@ def _request(arguments: argparse.Namespace, store: Store, workspace: Workspace) 
         return request_to_mend(arguments, workspace)
     file: Path | None = arguments.file
     path = relative_path(workspace, resolve(file)) if file is not None else ""
+    if arguments.command == "tests" and arguments.fault:
+        return _request_to_show(workspace, path, arguments.fault)
     if arguments.command == "tests":
         return RunRequest(RoleName.QA_ENGINEER, path, arguments.symbol, arguments.brief)
     makes_file = bool(path) and not (workspace.root / path).exists()
     return RunRequest(RoleName.ENGINEER, path, "", arguments.brief, makes_file=makes_file)
+
+
+def _request_to_show(workspace: Workspace, path: str, line: int) -> RunRequest:
+    """Return the request for a test of the fault that a review tells of a line of *path*.
+
+    Raises:
+        NotFound: it tells of none there.
+    """
+    found = candidates_in(read_repository(workspace.root), [path])
+    candidate = next((one for one in found if one.fault.span.start.line + 1 == line), None)
+    if candidate is None:
+        what = f"A review tells of no fault in {path}, line {line}."
+        raise NotFound(what, f"`rolecall review-code {path} --no-model` lists those it tells of.")
+    return RunRequest(RoleName.QA_ENGINEER, path, candidate.fault.scope, follow_up("test", candidate))
 
 
 def _request_to_revise(arguments: argparse.Namespace, store: Store, workspace: Workspace) -> RunRequest:

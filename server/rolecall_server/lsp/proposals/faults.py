@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from lsprotocol import types
 
@@ -44,8 +45,20 @@ def mark_verdicts(folder: Folder, run_id: str, judged: JudgedCode) -> None:
     folder.marks.faults = marks
 
 
-def shown_faults(session: Session, folder: Folder) -> Iterator[tuple[str, types.Diagnostic]]:
-    """Yield the marks whose line is still there, with the documents they lie in."""
+@dataclass(frozen=True)
+class ShownFault:
+    """A possible fault whose line is still there."""
+
+    mark: FaultMark
+    uri: str
+    """Of the document it lies in."""
+    moved: int
+    """By so many lines since it was found."""
+    diagnostic: types.Diagnostic
+
+
+def shown_faults(session: Session, folder: Folder) -> Iterator[ShownFault]:
+    """Yield the marks whose line is still there."""
     texts: dict[str, Sequence[str]] = {}
     for mark in folder.marks.faults:
         path = mark.candidate.fault.path
@@ -53,7 +66,9 @@ def shown_faults(session: Session, folder: Folder) -> Iterator[tuple[str, types.
             texts[path] = split_lines(session.read_text(folder, path) or "")
         at = _line_of(mark, texts[path])
         if at is not None:
-            yield _uri(session, folder, path), _diagnostic(session, folder, mark, texts[path], at)
+            moved = at - mark.candidate.fault.span.start.line
+            diagnostic = _diagnostic(session, folder, mark, texts[path], at)
+            yield ShownFault(mark, _uri(session, folder, path), moved, diagnostic)
 
 
 def _line_of(mark: FaultMark, lines: Sequence[str]) -> int | None:

@@ -212,8 +212,10 @@ def _publish(ls: RolecallServer, folder: Folder) -> None:
     if not ls.session.client.review:
         for shown in (*shown_hunks(ls.session, folder), *stale_hunks(ls.session, folder)):
             by_uri.setdefault(shown.uri, []).append(diagnostic_of(shown))
-    for uri, finding in (*shown_findings(folder), *shown_faults(ls.session, folder)):
+    for uri, finding in shown_findings(folder):
         by_uri.setdefault(uri, []).append(finding)
+    for fault in shown_faults(ls.session, folder):
+        by_uri.setdefault(fault.uri, []).append(fault.diagnostic)
     changed = [
         uri
         for uri in folder.marks.published.keys() | by_uri.keys()

@@ -12,12 +12,14 @@ from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mappi
 from lsprotocol import types
 
 from rolecall_analysis import is_test, is_test_path
+from rolecall_server.craft.code_review.follow_up import FollowUp, follow_up
 from rolecall_server.errors import FileRefused
 from rolecall_server.lsp.arguments import describe_needs, overlaps, symbol_at
 from rolecall_server.lsp.client import Client
 from rolecall_server.lsp.folders import latest_snapshot
 from rolecall_server.lsp.pages.answers import missing_tasks_in
 from rolecall_server.lsp.pages.files import OpenRun, open_run
+from rolecall_server.lsp.proposals.faults import shown_faults
 from rolecall_server.lsp.proposals.findings import shown_findings
 from rolecall_server.lsp.proposals.hunks import ShownHunk, decided_last, diagnostic_of, shown_hunks, stale_hunks
 from rolecall_server.lsp.server import RolecallServer
@@ -62,6 +64,7 @@ async def code_action(
         *_in_words(session.client, here),
         *_undo(session, folder, path),
         *_on_findings(session, folder, params, symbol),
+        *_on_faults(session, folder, params, is_module=is_module),
         *_mending(ls, params, symbol),
         *_failing(ls.session.client, params, path, symbol),
         *_requests(ls, params, symbol, is_module=is_module),
@@ -214,6 +217,26 @@ def _on_findings(
             title = f"propose a fix of “{_short(first.split(': ', 2)[-1])}”"  # without the place, which is here
             action = _quick_fix(session.client, title, "rolecall.brief.implement", target)
             action.diagnostics = [finding]
+            yield action
+
+
+def _on_faults(
+    session: Session, folder: Folder, params: types.CodeActionParams, *, is_module: bool
+) -> Iterator[types.CodeAction]:
+    """Yield a test and a fix for each possible fault here that a review found."""
+    uri = params.text_document.uri
+    for shown in shown_faults(session, folder):
+        if shown.uri != uri or not overlaps(shown.diagnostic.range, params.range):
+            continue
+        candidate, verdict = shown.mark.candidate, shown.mark.verdict
+        wishes: list[tuple[FollowUp, str, str]] = [("fix", "propose a fix of", "rolecall.brief.implement")]
+        if is_module:
+            wishes.insert(0, ("test", "write a test that shows", "rolecall.tests.generate"))
+        for wanted, what, command in wishes:
+            brief = follow_up(wanted, candidate, verdict, moved=shown.moved)
+            target = {"uri": uri, "symbol": candidate.fault.scope, "brief": brief}
+            action = _quick_fix(session.client, f"{what} “{_short(candidate.fault.message)}”", command, target)
+            action.diagnostics = [shown.diagnostic]
             yield action
 
 
