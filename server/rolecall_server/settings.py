@@ -200,6 +200,13 @@ class TeamSettings(_Group):
         "the second attempt on also by values that lines computed, in the form that fits the failure, and then by a "
         "request to explain the code.",
     )
+    past_changes: int = _setting(
+        0,
+        "How many changes of this repository's history, those that were described most like a brief, the Engineer is "
+        "shown with it.",
+        ge=0,
+        le=5,
+    )
     doubt: bool = _setting(
         False,
         "Before a brief of up to one sprint is carried out: have up to three short solutions of it written (one more "

@@ -13,7 +13,8 @@ from rolecall_server.craft.attempts import EDIT_FORMAT
 from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.settings import ModelSettings
-from rolecall_server.team.experience.replaying import SHARE, fitting
+from rolecall_server.team.experience.replaying import SHARE, experience_head, fitting
+from rolecall_server.team.lessons import past_changes
 from rolecall_server.team.model_calls.calibration import Fit
 from rolecall_server.team.model_stack import with_limits
 from rolecall_server.team.request import Desk
@@ -51,12 +52,14 @@ def _opening(desk: Desk, focus: Focus, system: str, task: str, share: float) -> 
     told = "\n".join(desk.rejections)
     rejections = f"{_PROMPTS['rejected']}\n\n{told}\n" if told else ""
     others = estimate_tokens(system + rejections + task)
+    either = ((past_changes.head(), desk.past_changes), (experience_head(), desk.experience))
+    recalled = [(head, told) for head, told in either if told]
     room = room_tokens(desk.settings.model, desk.fit, others)
-    packed = pack(desk.view, with_rules(focus, desk), int(room * share * (1 - SHARE if desk.experience else 1)))
+    packed = pack(desk.view, with_rules(focus, desk), int(room * share * (1 - SHARE * len(recalled))))
     shown = render(packed)
     parts = [
         f"# The repository, as far as it concerns you\n\n{shown}" if shown else "",
-        fitting(desk.experience, others + estimate_tokens(shown)),
+        *(fitting(head, told, others + estimate_tokens(shown)) for head, told in recalled),
         rejections,
         task if task.startswith("# ") else f"# Your task\n\n{task}",
     ]

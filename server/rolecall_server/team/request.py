@@ -188,6 +188,9 @@ class Desk:
     """Runs what the developer settled on a change; the failures."""
     experience: tuple[tuple[str, str], ...] = ()
     """The lessons of earlier attempts at similar tasks, the most useful first: each as a text, and as a line."""
+    past_changes: tuple[tuple[str, str], ...] = ()
+    """Changes of the repository's history that are like the task, the most alike first: each as a text, and as a
+    line."""
     keep: Callable[[Attempted], None] = lambda attempted: None
     """Told of each attempt at this desk."""
     tell: Callable[[str], None] = lambda text: None

@@ -33,6 +33,7 @@ from rolecall_server.store.messages import NewMessage
 from rolecall_server.team.experience.keeping import keep_with
 from rolecall_server.team.experience.replaying import recall_at
 from rolecall_server.team.lessons.earlier import earlier_proposal, show_earlier
+from rolecall_server.team.lessons.past_changes import recall_changes
 from rolecall_server.team.lessons.rejections import earlier_rejections
 from rolecall_server.team.messages.board import Pool, as_draft, publish
 from rolecall_server.team.messages.edits import SharedBench
@@ -154,10 +155,16 @@ async def _desk(request: RunRequest, step: Step, room: Room, pool: Pool) -> Desk
     return replace(
         desk,
         experience=await recall_at(desk, store, room.run_id, task),
+        past_changes=await asyncio.to_thread(recall_changes, desk, request.brief) if _is_new_work(request) else (),
         rejections=earlier_rejections(store, root, step.role.title, request.path),
         earlier=await asyncio.to_thread(_earlier, room, request),
         tool_limits=OF_A_REPAIR if request.mends else DEFAULT_LIMITS,
     )
+
+
+def _is_new_work(request: RunRequest) -> bool:
+    """Return whether *request* is a brief for the Engineer; of a failure or a proposal history says less than it."""
+    return request.role is RoleName.ENGINEER and request.mends is None and request.revises is None
 
 
 async def _with_a_model(request: RunRequest, do_work: DoWork, desk: Desk, to_spare: ModelClient) -> _Written:

@@ -39,6 +39,7 @@ class Commit:
     """Relative to the folder; only those below it."""
     functions: tuple[tuple[str, str], ...] = ()
     """The path and the plain name of the functions and classes in which it changed lines, where that was read."""
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ class HistoryReader:
             self._read_messages([commit for commit in ids if commit not in self._messages])
             in_depth = ids[:MAX_COMMITS_IN_DEPTH]
             self._read_functions([commit for commit in in_depth if commit not in self._functions])
-            commits = (Commit(*self._messages[commit], self._functions.get(commit, ())) for commit in ids)
+            commits = (Commit(*self._messages[commit], self._functions.get(commit, ()), commit) for commit in ids)
             self._last = CommitHistory(head, tuple(c for c in commits if 0 < len(c.files) <= MAX_FILES))
         return self._last
 

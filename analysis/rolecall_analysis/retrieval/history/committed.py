@@ -43,6 +43,19 @@ def texts_before(root: Path, commit: str, now: Mapping[str, str], suffixes: tupl
     return found
 
 
+def message_of(root: Path, commit: str) -> str:
+    """Return the message of a commit."""
+    return run_git(root, "show", "--no-patch", "--no-show-signature", "--format=%B", commit).strip()
+
+
+def diff_of(root: Path, commit: str, path: str) -> str:
+    """Return what a commit changed in the file *path* below *root*, as a unified diff without its header."""
+    options = ("-p", "--root", "--relative", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-commit-id")
+    diff = run_git(root, "diff-tree", *options, commit, "--", path)
+    _, at, hunks = diff.partition("\n@@")
+    return f"@@{hunks}" if at else ""
+
+
 def _blobs(root: Path, commit: str) -> Iterator[tuple[str, str]]:
     """Yield path and id of the files below *root* in a commit."""
     for row in run_git(root, "ls-tree", "-r", "-z", commit).split("\0"):

@@ -71,18 +71,23 @@ async def recall_at(desk: Desk, store: Store, run_id: str, task: str) -> tuple[t
     return tuple((one.text, one.in_short) for one in found)
 
 
-def fitting(recalled: Sequence[tuple[str, str]], n_other_tokens: int) -> str:
-    """Return those of *recalled*, each a text and a line, that fit beside *n_other_tokens* of a prompt, under a
-    heading; empty where none does.
+def experience_head() -> str:
+    """Return the heading above experience."""
+    return _PROMPTS["head"]
+
+
+def fitting(head: str, recalled: Sequence[tuple[str, str]], n_other_tokens: int) -> str:
+    """Return those of *recalled*, each a text and a line, that fit beside *n_other_tokens* of a prompt, below *head*;
+    empty where none does.
     """
-    left = int(n_other_tokens * SHARE / (1 - SHARE)) - estimate_tokens(_PROMPTS["head"]) - 2
+    left = int(n_other_tokens * SHARE / (1 - SHARE)) - estimate_tokens(head) - 2
     chosen: list[str] = []
     for forms in recalled:
         fits = ((text, estimate_tokens(text) + 1) for text in forms if estimate_tokens(text) < left)
         if (found := next(fits, None)) is not None:
             chosen.append(found[0])
             left -= found[1]
-    return "\n\n".join([_PROMPTS["head"], *chosen, ""]) if chosen else ""
+    return "\n\n".join([head, *chosen, ""]) if chosen else ""
 
 
 def _told(experience: Experience) -> Iterator[str]:

@@ -18,7 +18,7 @@ from rolecall_server.store import RunRow
 from rolecall_server.team.experience.experiences import Decided, Experience, Made, load_experiences
 from rolecall_server.team.experience.keeping import KeptAttempt, KeptFailure, PassCount
 from rolecall_server.team.experience.ranking import HALF_LIFE_S, rank_experiences, value_of
-from rolecall_server.team.experience.replaying import fitting, recall
+from rolecall_server.team.experience.replaying import experience_head, fitting, recall
 from rolecall_server.team.request import RoleName, RunRequest
 from support.edits import block
 from support.scripted_model import ScriptedModel
@@ -107,15 +107,15 @@ TEXT = st.text(min_size=1, max_size=900)
 
 @given(st.lists(st.tuples(TEXT, TEXT), max_size=12), st.integers(0, 20_000))
 def test_experience_is_at_most_a_tenth_of_a_prompt(recalled: list[tuple[str, str]], n_others: int) -> None:
-    told = fitting(recalled, n_others)
+    told = fitting(experience_head(), recalled, n_others)
     assert estimate_tokens(told) <= (n_others + estimate_tokens(told)) / 10
 
 
 def test_where_the_text_has_no_room_a_line_of_it_is_told() -> None:
     recalled = [("a long text " * 40, "in short")]
-    assert recalled[0][0] in fitting(recalled, 10_000)
-    assert "in short" in fitting(recalled, 600)
-    assert fitting(recalled, 100) == ""
+    assert recalled[0][0] in fitting(experience_head(), recalled, 10_000)
+    assert "in short" in fitting(experience_head(), recalled, 600)
+    assert fitting(experience_head(), recalled, 100) == ""
 
 
 def engineer(folder: Path, *replies: str | Reply, settings: Settings = REPLAY) -> TeamRun:
