@@ -49,7 +49,7 @@ def main() -> None:
     ends = [looked_up(task, given.repositories.absolute()) for task in tasks]
     first, either = (sum(any(hits[:n]) for hits, _ in ends) for n in (1, N_SHOWN))
     chance = sum(1 - (1 - share) ** N_SHOWN for _, share in ends)
-    print(f"{len(ends)} fixes: the first of the changes in {first}, one of {N_SHOWN} in {either}; by chance {chance:.1f}")
+    print(f"{len(ends)} fixes: the first change in {first}, one of {N_SHOWN} in {either}; by chance {chance:.1f}")
 
 
 if __name__ == "__main__":
