@@ -133,6 +133,7 @@ def test_a_task_whose_tests_pass_without_the_change_is_left_out_of_all_arms(
     [
         ({"repo": "hop"}, "hop is no git repository. Say with --repositories where they lie."),
         ({"commit": "0" * 40}, "has no commit 0000"),
+        ({"parent": "--force"}, "has no commit --force"),
         ({"f2p": "all"}, "Line 1 is no task: f2p: Input should be a valid array."),
     ],
 )
@@ -144,6 +145,29 @@ def test_what_is_wrong_with_a_task_is_said_before_a_model_is_asked(
     assert ended.returncode == 1
     assert said in ended.stderr.replace("\n", " ")
     assert chat.asked == []
+
+
+@pytest.mark.parametrize("path", ["../tests/test_price.py", "away/test_price.py"])
+def test_no_test_file_is_written_outside_of_the_checkout(clones: Path, path: str) -> None:
+    away = clones.parent / "away"
+    away.mkdir()
+    (clones / "shop" / "away").symlink_to(away)
+    commit(clones / "shop")
+    task = task_of(clones, tests=[path])
+    task["parent"] = git(clones / "shop", "rev-parse", "HEAD").strip()
+    with ChatServer([]) as chat:
+        ended = bench(clones, [task], chat.base_url, "--yes")
+    assert ended.returncode == 1
+    assert "FileRefused" in ended.stderr
+    assert [*away.iterdir()] == []
+
+
+def test_a_line_of_results_that_is_none_is_told_and_nothing_is_lost(clones: Path) -> None:
+    (clones.parent / "results.jsonl").write_text('{"task": "shop:1", "stra', encoding="utf-8")
+    ended = bench(clones, [task_of(clones)], "", "--yes")
+    assert ended.returncode == 1
+    assert "Line 1 of results.jsonl is no result." in ended.stderr
+    assert (clones.parent / "results.jsonl").read_text(encoding="utf-8").startswith('{"task"')
 
 
 def test_nothing_is_begun_that_nobody_confirmed(clones: Path) -> None:

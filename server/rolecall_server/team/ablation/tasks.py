@@ -8,9 +8,11 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rolecall_analysis.programs import run_git
+from rolecall_analysis.retrieval.history.committed import commit_of
 from rolecall_server.craft.history import name_of
 from rolecall_server.errors import RequestRefused
 from rolecall_server.team.request import FailureToMend, RoleName, RunRequest, request_for_failure
+from rolecall_server.workspace import Workspace, absolute_path
 
 
 class RepairTask(BaseModel):
@@ -76,23 +78,27 @@ def lay_out(task: RepairTask, repositories: Path, root: Path) -> Mapping[str, st
 
     Raises:
         RequestRefused: there is no such repository, or it lacks a commit.
+        FileRefused: a test file would lie outside of the checkout.
     """
     source = _repository(repositories, task.repo)
     root.mkdir(parents=True)
     objects = (source / run_git(source, "rev-parse", "--git-path", "objects").strip()).resolve()
     run_git(root, "init", "--quiet")
     (root / ".git/objects/info/alternates").write_text(f"{objects}\n", encoding="utf-8")
-    run_git(root, "checkout", "--quiet", "--detach", task.parent)
-    for commit in (task.parent, task.commit):
-        if not run_git(root, "cat-file", "-t", commit).strip():
-            raise RequestRefused(f"{task.id}: {source} has no commit {commit}.", "Fetch the whole history.")
+    parent, commit = commit_of(root, task.parent), commit_of(root, task.commit)
+    if not parent or not commit:
+        missing = task.commit if parent else task.parent
+        raise RequestRefused(f"{task.id}: {source} has no commit {missing}.", "Fetch the whole history.")
+    run_git(root, "checkout", "--quiet", "--detach", parent)
     if not run_git(root, "rev-parse", "--verify", "--quiet", "HEAD").strip():
         raise RequestRefused(f"{task.id}: {task.parent} cannot be checked out at {root}.", "Is the disk full?")
-    tests = {path: run_git(root, "cat-file", "blob", f"{task.commit}:{path}") or None for path in task.tests}
+    tests = {path: run_git(root, "cat-file", "blob", f"{commit}:{path}") or None for path in task.tests}
     if not task.brief:
+        workspace = Workspace(root.resolve())
         for path, text in tests.items():
-            (root / path).parent.mkdir(parents=True, exist_ok=True)
-            (root / path).write_text(text or "", encoding="utf-8", newline="")
+            file = absolute_path(workspace, path)  # a folder of a stranger's repository may be a link
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text or "", encoding="utf-8", newline="")
     return tests
 
 

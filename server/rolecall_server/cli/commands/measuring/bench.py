@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError
 from rich.table import Table
 
 from rolecall_server.cli.boundary import exit_code_of
@@ -73,7 +74,7 @@ class _Measurement:
         """Return the results of the strategy so far."""
         path: Path = self.arguments.results
         lines = _read(path).splitlines() if path.exists() else ()
-        known = (TaskResult.model_validate_json(line) for line in lines if line.strip())
+        known = (_read_result(path, number, line) for number, line in enumerate(lines, 1) if line.strip())
         return tuple(one for one in known if one.strategy == self.arguments.strategy)
 
     def _confirm(self, tasks: Sequence[RepairTask], arms: Sequence[Arm], due: Sequence[_TaskInArm]) -> None:
@@ -194,6 +195,18 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise FileRefused(f"{path} cannot be read: {error}.", "Name a file of JSON lines.") from error
+
+
+def _read_result(path: Path, number: int, line: str) -> TaskResult:
+    """Return the result in a line.
+
+    Raises:
+        FileRefused: it holds none.
+    """
+    try:
+        return TaskResult.model_validate_json(line)
+    except ValidationError as error:
+        raise FileRefused(f"Line {number} of {path} is no result.", "Take it out, or name another file.") from error
 
 
 def _append(path: Path, result: TaskResult) -> None:
