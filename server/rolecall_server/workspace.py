@@ -84,6 +84,7 @@ def split_lines(text: str) -> list[str]:
     ``str.splitlines`` is the faster one, but also splits at form feeds and Unicode separators, which would shift every
     line after one.
     """
+    # Most files; this way is several times as fast.
     if text.isascii() and not any(separator in text for separator in _ASCII_SEPARATORS):
         return text.splitlines(keepends=True)
     return list(io.StringIO(text, newline=""))
@@ -120,6 +121,7 @@ def check_can_be_read(folder: Path) -> None:
     """
     if folder.is_file():
         raise FileRefused(f"{folder} is a file.", "Open the folder that it lies in.")
+    # A home directory may be a project itself, as of who keeps settings in git: then it was opened on purpose.
     home = Path(os.path.realpath(Path.home()))
     if folder in home.parents or (folder == home and not is_project(home)):
         raise FileRefused(f"{folder} holds your home directory, which is not read.", "Open the folder of a project.")

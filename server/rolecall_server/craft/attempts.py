@@ -97,6 +97,7 @@ async def work_out(work: AttemptWork, client: ModelClient, report: Report) -> At
     report("asking the model", None)
     work.draft.update(work.start.files)
     reply, edited = await _edits(work, talk, work.start)
+    # A repair may say first what it wants to see; other work that changes nothing has come to its end.
     if edited.files == work.start.files and work.ladder is None:
         raise await beside_the_loop(_READING, _no_edit, reply, talk)
     course = _Course(work, talk, work.ladder.start if work.ladder else None)
@@ -108,6 +109,7 @@ async def work_out(work: AttemptWork, client: ModelClient, report: Report) -> At
             reply, edited = await _edits(work, talk, await course.complain())
             goes_on = await course.take(reply, edited)
     except RolecallError as error:
+        # The repair that failed was none: the evidence counts those that were tried.
         talk.interrupted, repairs = error, repairs - 1
     return course.outcome(repairs)
 
@@ -168,6 +170,7 @@ class _Course:
             self._beneath = len(self._tried)
             return replace(self._edited, problems=())
         self._beneath = self._n_kept
+        # In place: lookups hold the same dictionary, and must not see what was taken back.
         self._work.draft.clear()
         self._work.draft.update(self._kept.files)
         rung = await ladder.climb(tuple(self._tries), self.best)
@@ -207,6 +210,7 @@ async def _edits(work: AttemptWork, talk: _Talk, so_far: Edited) -> tuple[str, E
     edits.
     """
     draft = _Edits(work, so_far)
+    # The first reply tells what the change is about; later ones only correct its blocks.
     first_reply = reply = await talk.ask()
     for correction in range(MAX_CORRECTIONS + 1):
         steps = await beside_the_loop("Applying the edits of the reply", draft.take, reply)

@@ -287,6 +287,7 @@ class Session:
             edits = FolderEdits(chains={**left.chains}, to_tell=left.told)
             folder = self.folders[root] = Folder(root, graph, proposals, Traces(self.store, root), edits, guessed)
             folder.graph.unseen.update(self.workspace(folder).buffers)
+        # Once the editor opens it as a folder, it is no guess any more, whatever file comes later.
         folder.guessed = folder.guessed and guessed
         return folder
 
@@ -327,10 +328,12 @@ class Session:
         if path.is_relative_to(self.scratch) or path.is_relative_to(self.pages):
             raise FileRefused(f"{path.name} is a document of Rolecall's own.", "Name a file of the workspace.")
         holders = [folder for root, folder in self.folders.items() if path.is_relative_to(root)]
+        # An editor that opened a folder meant that one: a file elsewhere brings no second.
         if not holders and all(folder.guessed for folder in self.folders.values()):
             holders = [self.open_folder(find_root(path), guessed=True)]
         if not holders:
             raise FileRefused(f"{path} lies outside the opened folders.", "Open its folder first.")
+        # Folders may lie in one another: the inner one is the nearer project.
         folder = max(holders, key=lambda holder: len(holder.root.parts))
         return folder, path.relative_to(folder.root).as_posix()
 

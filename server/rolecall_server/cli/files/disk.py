@@ -114,11 +114,13 @@ def change_files(
         tried: list[Write] = []
         try:
             for write in begun.writes:
+                # Before it is written: what fails halfway has to be put back too.
                 tried.append(write)
                 carry_out(workspace, write, _staging(store))
             with store.together():
                 decide(store, reviewed, states, "", store.add_act(workspace.root, kind))
                 end_change(store, number)
+        # An interrupt as well: half of a proposal must not stay.
         except BaseException as error:
             _take_all_back(store, workspace, tried, number, error)
             raise
@@ -136,6 +138,7 @@ def reject(store: Store, workspace: Workspace, reviewed: Reviewed, reasons: Mapp
     states = dict.fromkeys(reasons, HunkState.REJECTED)
     number = _begin(store, workspace, reviewed, Begun(reviewed.proposal.id, "reject", states, ()))
     with store.together():
+        # One act for all: undo takes back what was decided together.
         act_id = store.add_act(workspace.root, "reject")
         for hunk_id, reason in reasons.items():
             decide(store, reviewed, {hunk_id: HunkState.REJECTED}, reason, act_id)
@@ -192,11 +195,13 @@ def _take_all_back(
     Raises:
         FileRefused: a file could not be put back; the next command tries again.
     """
+    # In reverse: a later file may have taken the place of an earlier one.
     ours = [write for write in reversed(tried) if _is_ours(workspace, write)]
     left = [write for write in ours if not put_back(workspace, write, _staging(store))]
     if left:
         names = ", ".join(write.path_after for write in left)
         raise FileRefused(f"{error} {names} could not be put back.", "The next command tries it again.") from error
+    # The files are as they were; that it was begun is then told once more by the next command, and harms nobody.
     with suppress(StoreUnavailable):
         end_change(store, number)
 
@@ -342,6 +347,7 @@ def _is_writable(location: Path, status: os.stat_result) -> bool:
 
 def _mode_of_new(change: FileChange) -> int:
     """Return the permissions of a file that is new or comes back: those that any program would give it."""
+    # The system tells the mask only to who sets it.
     mask = os.umask(0)
     os.umask(mask)
     return (0o777 if change.executable else 0o666) & ~mask

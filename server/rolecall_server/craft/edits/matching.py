@@ -58,6 +58,7 @@ class Nearest:
 
 def find(lines: Sequence[str], search: Sequence[str]) -> Match:
     """Return where *search* stands in *lines*: as it is, or else as near to it as a copy may be."""
+    # The strictest first: an exact copy must not lose to a looser one that stands earlier.
     for key in (_content, str.rstrip, _visible):
         look_at_the_clock()
         if starts := _equal([key(line) for line in lines], [key(line) for line in search]):
@@ -70,6 +71,7 @@ def find(lines: Sequence[str], search: Sequence[str]) -> Match:
         def spread(line: str, width: int = width) -> str:
             return _visible(line).expandtabs(width)
 
+        # Only after plain indentation: a tab may stand for any number of columns, and a guess may be wrong.
         if starts := _equal([spread(line) for line in lines], [spread(line) for line in search]):
             return Match(starts, lambda line, found, width=width: _indented_as(line, found, width))
     return Match(())
@@ -83,6 +85,7 @@ def put_in_place(text: str, start: int, search: Sequence[str], new: Sequence[str
     style = next((line for line in found if line[:1] in (" ", "\t")), found[0])
     respaced = [places.respace(line, style) if line.strip() else line for line in new]
     written = list(_carried(found, search, new, respaced))
+    # The file ended without a line end, and is to end so again.
     if written and end == len(lines) and found[-1] == _content(found[-1]):
         written[-1] = _content(written[-1])
     return "".join(_apart([*lines[:start], *written, *lines[end:]]))
@@ -236,6 +239,7 @@ def _kept(found: str, search: str, new: str, respaced: str) -> str:
 def _shared(old: Sequence[str], new: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
     """Return what *old* and *new* share as `difflib` has it; of long ones only what both begin and end with."""
     if _n_pairs(old, new) * min(len(old), len(new)) <= _MOST_STEPS:
+        # False: else lines that occur often count as nothing, and long files would share less than they do.
         return difflib.SequenceMatcher(None, old, new, False).get_opcodes()
     least = min(len(old), len(new))
     n_before = next((at for at in range(least) if old[at] != new[at]), least)

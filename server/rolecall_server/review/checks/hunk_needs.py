@@ -163,6 +163,7 @@ def _needs(changes: Sequence[FileChange], old: Side, new: Side) -> Iterator[Need
         moving = {hunk.id for hunk in change.hunks if hunk.kind is HunkKind.RENAME}
         leaving = {hunk.id for hunk in change.hunks if hunk.kind is HunkKind.DELETE} | moving
         making = {hunk.id for hunk in change.hunks[:1]} if change.creates else moving
+        # A file as a whole goes by its path alone, without a name in it: who imports it needs the hunk that makes it.
         came[renamed[change.path], "", ""] = making
         went[change.path, "", ""] = leaving
     yield from (Need(hunk, binder, Why.USES, key) for hunk, key in named_now for binder in came.get(key, ()))

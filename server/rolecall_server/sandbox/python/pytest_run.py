@@ -101,6 +101,7 @@ async def run_tests(
     framework = await asyncio.to_thread(choose_framework, shadow, capabilities, suite.first if suite else targets)
     if framework is None:
         return TestRun("not run", str(_no_pytest(interpreter)), confinement=shadow.confinement.name)
+    # A path that begins with a dash would be taken for an option.
     named = tuple(f"./{target}" if target.startswith("-") else target for target in targets)
     measured = tuple(measure)
     task = _Task(
@@ -114,6 +115,7 @@ def _is_file(shadow: Shadow, target: str) -> bool:
 
 
 async def _run(task: _Task) -> TestRun:
+    # Anew each time: a run during which a file of the workspace changed is made again.
     task = replace(task, began_s=time.monotonic())
     run = await _run_with_flags(task)
     if task.suite is None or not task.suite.first or run.status in ("ran", "timed out"):
@@ -139,6 +141,7 @@ async def _run_with_flags(task: _Task) -> TestRun:
         if more == without or rest is None or run.has_run_any or run.status == "timed out":
             return _told(task, run, more)
         again, faults = await _run_once(rest, flags, more)
+        # Without its conftest nothing is collected: what was seen before says more.
         if again.status == "no tests" and more.conftests != without.conftests:
             return _told(task, run, more)
         run, without = _with_broken(again, run), more
@@ -218,6 +221,7 @@ def _command(task: _Task, flags: Sequence[str], folder: RunFolder) -> tuple[Comm
     command = start(task.shadow, task.capabilities, folder, [*flags, *task.targets])
     more: dict[str, str] = {"ROLECALL_MEASURES": "yes"} if task.measure else {}
     if task.order_seed is not None:
+        # Python takes no larger number there, and refuses to start with one.
         more["PYTHONHASHSEED"] = str(task.order_seed % 2**32)
     return replace(command, environment={**command.environment, **more}), readable
 
