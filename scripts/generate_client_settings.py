@@ -19,7 +19,7 @@ INTRODUCTION = """\
 # Settings
 
 This page is written by `scripts/generate_client_settings.py` from the table in
-`server/rolecall_server/settings.py`.
+`server/rolecall_server/settings/table.py`.
 
 VS Code reads these from its settings. Any other editor sends them as `initializationOptions`, nested:
 `{"model": {"name": "..."}, "tests": {"timeoutSeconds": 60}}`, or later by `workspace/didChangeConfiguration`

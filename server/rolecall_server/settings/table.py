@@ -1,16 +1,10 @@
-"""The one table of settings: what the server reads, what `package.json` offers, what `docs/settings.md` says.
-
-What a client sends is options: partial, perhaps wrong. What the server works with is `Settings`: frozen and
-complete. A bad option is told once and replaced by its default.
-"""
+"""The one table of settings: what the server reads, what `package.json` offers, what `docs/settings.md` says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
 Scope = Literal["machine", "resource"]
@@ -29,11 +23,11 @@ def _setting(
     return Field(default, description=description, json_schema_extra=extra, **bounds)
 
 
-class _Group(BaseModel):
+class SettingGroup(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, validate_by_name=True)
 
 
-class ModelSettings(_Group):
+class ModelSettings(SettingGroup):
     """Which language model answers."""
 
     name: str = _setting(
@@ -90,7 +84,7 @@ class ModelSettings(_Group):
     )
 
 
-class RoleSettings(_Group):
+class RoleSettings(SettingGroup):
     """What is different for one role; what is not given is as in `rolecall.model`."""
 
     model: str | None = Field(default=None, description="The model's name, at the same endpoint.")
@@ -108,7 +102,7 @@ _OF_A_ROLE = (
 )
 
 
-class RolesSettings(_Group):
+class RolesSettings(SettingGroup):
     """What model answers for a role, and how."""
 
     product_manager: RoleSettings = _setting(RoleSettings(), f"The Product Manager: {_OF_A_ROLE}", scope="machine")
@@ -119,7 +113,7 @@ class RolesSettings(_Group):
     reviewer: RoleSettings = _setting(RoleSettings(), f"The Reviewer: {_OF_A_ROLE}", scope="machine")
 
 
-class BudgetSettings(_Group):
+class BudgetSettings(SettingGroup):
     """What a model may cost you; at a limit Rolecall stops and asks. 0 is no limit."""
 
     tokens_per_run: int = _setting(400_000, "Tokens that one run may use, sent and received. 0: no limit.", ge=0)
@@ -132,7 +126,7 @@ class BudgetSettings(_Group):
     money_per_day: float = _setting(0.0, "What all runs of a day may cost, UTC. 0: no limit.", ge=0)
 
 
-class ContextSettings(_Group):
+class ContextSettings(SettingGroup):
     """What a model is shown beside the code."""
 
     house_rules: Literal["committed", "always", "off"] = _setting(
@@ -144,7 +138,7 @@ class ContextSettings(_Group):
     )
 
 
-class ExperienceSettings(_Group):
+class ExperienceSettings(SettingGroup):
     """What is kept of earlier attempts, and what becomes of it; all of it stays on this machine."""
 
     use: Literal["off", "keep", "replay"] = _setting(
@@ -177,7 +171,7 @@ class ExperienceSettings(_Group):
         return self.use != "off"
 
 
-class TeamSettings(_Group):
+class TeamSettings(SettingGroup):
     """How the whole team works on a brief."""
 
     at_once: int = _setting(4, "How many roles and tasks may be at work at the same time.", ge=1)
@@ -215,7 +209,7 @@ class TeamSettings(_Group):
     )
 
 
-class TestSettings(_Group):
+class TestSettings(SettingGroup):
     """How your tests are run."""
 
     __test__ = False  # pytest would collect the name
@@ -256,7 +250,7 @@ class TestSettings(_Group):
     )
 
 
-class NavigationSettings(_Group):
+class NavigationSettings(SettingGroup):
     """Which of an editor's own questions about code the graph answers."""
 
     definition: bool = _setting(False, "Answer *Go to Definition* from Rolecall's code graph.")
@@ -276,7 +270,7 @@ class NavigationSettings(_Group):
     )
 
 
-class ReviewSettings(_Group):
+class ReviewSettings(SettingGroup):
     """How proposals, and what became of them, are shown in the text."""
 
     code_lens: bool = _setting(
@@ -313,7 +307,7 @@ class ReviewSettings(_Group):
         return self.code_lens or self.trace_lens or self.test_lens or self.symbol_lens
 
 
-class ServerSettings(_Group):
+class ServerSettings(SettingGroup):
     """How the VS Code client starts the server; other editors start it themselves."""
 
     interpreter: str = _setting(
@@ -328,7 +322,7 @@ class ServerSettings(_Group):
     )
 
 
-class Settings(_Group):
+class Settings(SettingGroup):
     """Everything that can be set, complete."""
 
     model: ModelSettings = ModelSettings()
@@ -351,117 +345,3 @@ class Settings(_Group):
         given = self.of_role(role).model_dump(exclude_none=True)
         named = {"name": given.pop("model")} if given.get("model") else {}
         return self.model_copy(update={"model": self.model.model_copy(update={**given, **named})})
-
-
-@dataclass(frozen=True)
-class SettingRow:
-    """One setting, as the documents and the VS Code client list it."""
-
-    key: str
-    """Dotted, as in an editor's settings: ``rolecall.model.baseUrl``."""
-    default: object
-    """As JSON has it."""
-    description: str
-    scope: Scope
-    environment: str
-    """The variable that stands in for it, or empty."""
-    schema: Mapping[str, Any]
-    """The JSON schema of its value."""
-
-
-def setting_rows() -> Iterator[SettingRow]:
-    """Yield every setting, in the order of the table."""
-    for group_name, group in _groups():
-        properties = group.model_json_schema()["properties"]
-        for field in group.model_fields.values():
-            schema = properties[field.alias]
-            extra = cast("dict[str, JsonValue]", field.json_schema_extra)
-            yield SettingRow(
-                key=f"rolecall.{group_name}.{field.alias}",
-                default={} if "$ref" in schema else schema["default"],
-                description=field.description or "",
-                scope="machine" if extra["scope"] == "machine" else "resource",
-                environment=str(extra["environment"]),
-                schema=_value_schema(schema),
-            )
-
-
-def _groups() -> Iterator[tuple[str, type[_Group]]]:
-    """Return the groups of settings with their names, in the order of the table."""
-    for name, group in Settings.model_fields.items():
-        assert isinstance(group.annotation, type)
-        assert issubclass(group.annotation, _Group)
-        yield name, group.annotation
-
-
-def _variables() -> Iterator[tuple[str, str, str]]:
-    """Return the group, the name and the variable of each setting; schemas are slow to make, and not needed to read."""
-    for group_name, group in _groups():
-        for field in group.model_fields.values():
-            extra = cast("dict[str, JsonValue]", field.json_schema_extra)
-            yield group_name, str(field.alias), str(extra["environment"])
-
-
-_KEPT = ("type", "items", "enum", "minimum", "maximum", "exclusiveMinimum")
-
-
-def _value_schema(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the part of a property's schema that clients use."""
-    if "$ref" in schema:
-        return {"type": "object"}
-    branches = [branch for branch in schema.get("anyOf", ()) if branch["type"] != "null"]
-    if not branches:
-        return {key: schema[key] for key in _KEPT if key in schema}
-    (branch,) = branches
-    return {**_value_schema(branch), "type": [branch["type"], "null"]}
-
-
-def read_editor_settings(options: object, environ: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
-    """Read settings as `read_settings` does, of a client that sends every one: those count as given that differ from
-    their defaults.
-    """
-    settings, problems = read_settings(options, environ)
-    return Settings.model_validate(settings.model_dump(exclude_defaults=True)), problems
-
-
-def read_settings(options: object, environ: Mapping[str, str]) -> tuple[Settings, tuple[str, ...]]:
-    """Return the settings that *options* (what a client sent) and *environ* amount to, and what was wrong with them.
-
-    An option that is given wins over its variable; a wrong one is named in the second value and replaced
-    by its default.
-    """
-    problems: list[str] = []
-    given: dict[str, Any] = {}
-    for group_name, name, variable in _variables():
-        value = _given(_given(options, group_name), name)
-        if value in (None, "") and variable and environ.get(variable):
-            value = environ[variable]
-        if value is not None:
-            given.setdefault(group_name, {})[name] = value
-    while True:
-        try:
-            return Settings.model_validate(given), tuple(problems)
-        except ValidationError as error:
-            for detail in error.errors():
-                group_name, name = str(detail["loc"][0]), str(detail["loc"][1])
-                if given[group_name].pop(name, None) is not None:
-                    problems.append(f"rolecall.{group_name}.{name}: {detail['msg']}; the default is used.")
-
-
-def with_defaults(settings: Settings, defaults: Mapping[str, object]) -> Settings:
-    """Return *settings* with other *defaults*, by key without ``rolecall.``, such as ``team.repairs``; what was given
-    stays.
-    """
-    changed: dict[str, _Group] = {}
-    for group_name, kind in _groups():
-        group: _Group = getattr(settings, group_name)
-        names = {f"{group_name}.{field.alias}": name for name, field in kind.model_fields.items()}
-        known = {names[key]: value for key, value in defaults.items() if key in names}
-        changed[group_name] = group.model_copy(
-            update={name: value for name, value in known.items() if name not in group.model_fields_set}
-        )
-    return settings.model_copy(update=changed)
-
-
-def _given(options: object, name: str) -> Any:
-    return cast("Mapping[str, Any]", options).get(name) if isinstance(options, Mapping) else None
