@@ -194,7 +194,8 @@ def _read(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise FileRefused(f"{path} cannot be read: {error}.", "Name a file of JSON lines.") from error
+        why = error.strerror if isinstance(error, OSError) else "it is no text in UTF-8"
+        raise FileRefused(f"{path} cannot be read: {why}.", "Name a file of JSON lines.") from error
 
 
 def _read_result(path: Path, number: int, line: str) -> TaskResult:
