@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from tree_sitter import Node
 
-from rolecall_analysis.faults.possible import PossibleFault
+from rolecall_analysis.faults.possible import Claim, PossibleFault
 from rolecall_analysis.faults.reading import EXCEPT, PARENTHESES, ParsedFile, Reader
 from rolecall_analysis.grammar import ATTRIBUTE, CALL, COMMENT, IDENTIFIER, STRING, child_of, kind_id
 from rolecall_analysis.unbound.conditions import condition_of, truth_of, without_parentheses
@@ -17,21 +17,23 @@ _IF, _ELIF = kind_id("if_statement"), kind_id("elif_clause")
 _LITERALS = frozenset({STRING, *map(kind_id, ("integer", "float", "list", "dictionary", "set", "concatenated_string"))})
 _TESTED = frozenset({"if_statement", "elif_clause", "while_statement", "assert_statement", "not_operator"})
 _LEAVING = frozenset({"return_statement", "raise_statement", "continue_statement", "break_statement"})
-_Found = Iterator[tuple[Node, str]]
+_Found = Iterator[tuple[Node, str, tuple[Node, bool] | None]]
+"""A place, what is wrong there, and the expression that always comes out the same, where a run can tell of that."""
 
 
 def constant_checks(source: ParsedFile, _reader: Reader) -> Iterator[PossibleFault]:
     """Yield the conditions that cannot be false, or cannot be true."""
     for find in _FINDERS:
-        for node, message in find(source):
-            yield source.fault(node, message, source.waypoint(node, "it always comes out the same"))
+        for node, message, constant in find(source):
+            claim = Claim(source.span(constant[0]), constant[1]) if constant is not None else None
+            yield source.fault(node, message, source.waypoint(node, "it always comes out the same"), claim=claim)
 
 
 def _tuples(source: ParsedFile) -> _Found:
     for statement in source.of_kind(_ASSERT):
         parts = [part for part in statement.named_children if part.kind_id != COMMENT]
         if len(parts) == 1 and without_parentheses(parts[0]).type == "tuple" and parts[0].named_child_count:
-            yield statement, "A tuple with something in it is always true: this `assert` never fails."
+            yield statement, "A tuple with something in it is always true: this `assert` never fails.", None
 
 
 def _identities(source: ParsedFile) -> _Found:
@@ -39,7 +41,7 @@ def _identities(source: ParsedFile) -> _Found:
         operator = _operator(source, node)
         if operator in ("is", "is not") and any(part.kind_id in _LITERALS for part in node.named_children):
             told = "whether two objects are one, which says nothing of a literal's value"
-            yield node, f"`{operator}` asks {told}: use `{'==' if operator == 'is' else '!='}`."
+            yield node, f"`{operator}` asks {told}: use `{'==' if operator == 'is' else '!='}`.", None
 
 
 def _operator(source: ParsedFile, node: Node) -> str:
@@ -62,13 +64,13 @@ def _alternatives(source: ParsedFile) -> _Found:
             and left.kind_id in (_COMPARISON, _BOOLEAN)
             and truth_of(source.source, without_parentheses(right))
         ):
-            yield node, f"`{source.quoted(right)}` is always true, and so is this; compare it too."
+            yield node, f"`{source.quoted(right)}` is always true, and so is this; compare it too.", (node, True)
         first, second = _compared(source, left), _compared(source, right)
         if first is not None and second is not None and first[0] == second[0] and first[2] != second[2]:
             if operator.type == "or" and first[1] == second[1] == "!=":
-                yield node, f"`{first[0]}` always differs from one of the two: `and` is meant."
+                yield node, f"`{first[0]}` always differs from one of the two: `and` is meant.", (node, True)
             if operator.type == "and" and first[1] == second[1] == "==":
-                yield node, f"`{first[0]}` cannot equal both: `or` is meant."
+                yield node, f"`{first[0]}` cannot equal both: `or` is meant.", (node, False)
 
 
 def _is_tested(node: Node) -> bool:
@@ -95,7 +97,8 @@ def _sizes(source: ParsedFile) -> _Found:
         left, right = node.named_children
         said = _operator(source, node)
         if left.kind_id == CALL and source.callee(left) == "len" and source.words(right) == "0" and said in (">=", "<"):
-            yield node, f"A length is never below 0: this is always {'true' if said == '>=' else 'false'}."
+            told = f"A length is never below 0: this is always {'true' if said == '>=' else 'false'}."
+            yield node, told, (node, said == ">=")
 
 
 def _members(source: ParsedFile) -> _Found:
@@ -105,7 +108,7 @@ def _members(source: ParsedFile) -> _Found:
         right = node.named_children[1]
         text = source.words(without_parentheses(right))
         if right.kind_id == PARENTHESES and without_parentheses(right).kind_id == STRING and len(text) > 3:
-            yield node, f"{text} in parentheses is one text, not a tuple: its parts are found in it as well."
+            yield node, f"{text} in parentheses is one text, not a tuple: its parts are found in it as well.", None
 
 
 def _caught_alternatives(source: ParsedFile) -> _Found:
@@ -114,7 +117,7 @@ def _caught_alternatives(source: ParsedFile) -> _Found:
         if value is not None and value.type == "as_pattern":
             value = value.named_children[0]
         if value is not None and without_parentheses(value).kind_id == _BOOLEAN:
-            yield value, "`or` between exceptions leaves the first: write a tuple to catch each."
+            yield value, "`or` between exceptions leaves the first: write a tuple to catch each.", None
 
 
 def _repeated_branches(source: ParsedFile) -> _Found:
@@ -127,7 +130,8 @@ def _repeated_branches(source: ParsedFile) -> _Found:
                 continue
             words = source.words(without_parentheses(condition))
             if words in seen:
-                yield clause, f"`{source.quoted(condition)}` was tested above: this branch is never taken."
+                told = f"`{source.quoted(condition)}` was tested above: this branch is never taken."
+                yield clause, told, (condition, False)
             seen.add(words)
         yield from _tested_again(source, statement)
 
@@ -144,7 +148,8 @@ def _tested_again(source: ParsedFile, statement: Node) -> _Found:
     if again is None or not is_left or not is_alone or condition_of(source.source, condition) is None:
         return
     if source.words(condition) == source.words(again):
-        yield following, f"`{source.quoted(again)}` cannot hold here: the code above is left where it does."
+        told = f"`{source.quoted(again)}` cannot hold here: the code above is left where it does."
+        yield following, told, (again, False)
 
 
 _FINDERS: tuple[Callable[[ParsedFile], _Found], ...] = (

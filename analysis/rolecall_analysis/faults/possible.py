@@ -18,6 +18,15 @@ class Waypoint:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """What a query holds an expression for; a run in which it comes out otherwise refutes it."""
+
+    span: Span
+    always: bool
+    """The way it comes out, whatever the values are."""
+
+
+@dataclass(frozen=True, slots=True)
 class PossibleFault:
     """A place that some query holds for a possible fault."""
 
@@ -31,3 +40,5 @@ class PossibleFault:
     """A sentence that says what would be wrong."""
     way: tuple[Waypoint, ...] = ()
     """The way to the fault, in the order in which the code runs."""
+    claim: Claim | None = None
+    """None: no run can show that it is no fault."""

@@ -46,13 +46,19 @@ class _Reviewed:
         return self.judged.verdicts.get(candidate.id) if self.judged is not None else None
 
     @property
+    def refuted(self) -> tuple[str, ...]:
+        """Return the ids of the candidates that a run refuted."""
+        return self.judged.refuted if self.judged is not None else ()
+
+    @property
     def told(self) -> tuple[ReviewCandidate, ...]:
-        """Return the candidates that no model has turned down."""
-        verdicts = {one.id: self.verdict(one) for one in self.candidates}
+        """Return the candidates that no model has turned down, and no run."""
+        verdicts = {one.id: self.verdict(one) for one in self.candidates if one.id not in self.refuted}
         return tuple(
             one
             for one in self.candidates
-            if (verdict := verdicts[one.id]) is None or verdict.judgement is not Judgement.NOT_REAL
+            if one.id in verdicts
+            and ((verdict := verdicts[one.id]) is None or verdict.judgement is not Judgement.NOT_REAL)
         )
 
 
@@ -171,7 +177,12 @@ def _summary(reviewed: _Reviewed) -> str:
 def _as_json(reviewed: _Reviewed) -> dict[str, Any]:
     return {
         "candidates": [
-            {**_candidate_json(one), "verdict": _verdict_json(reviewed.verdict(one))} for one in reviewed.candidates
+            {
+                **_candidate_json(one),
+                "verdict": _verdict_json(reviewed.verdict(one)),
+                "refuted": one.id in reviewed.refuted,
+            }
+            for one in reviewed.candidates
         ],
         "files": list(reviewed.paths),
         "judgedBy": reviewed.judged.model if reviewed.judged is not None else None,

@@ -37,6 +37,8 @@ def mark_verdicts(folder: Folder, run_id: str, judged: JudgedCode) -> None:
     """Show of what a run judged only what may be real."""
     marks: list[FaultMark] = []
     for mark in folder.marks.faults:
+        if mark.run_id == run_id and mark.candidate.id in judged.refuted:
+            continue
         verdict = judged.verdicts.get(mark.candidate.id) if mark.run_id == run_id else None
         if verdict is None:
             marks.append(mark)

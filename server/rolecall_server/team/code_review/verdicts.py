@@ -13,6 +13,7 @@ from rolecall_server.craft.code_review.judging import Judgement, Verdict, batche
 from rolecall_server.errors import NotFound
 from rolecall_server.store import Store
 from rolecall_server.store.messages import NewMessage
+from rolecall_server.team.code_review.refuting import refuted_by_runs
 from rolecall_server.team.messages.board import Pool, as_draft, body_of, load_pool
 from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.plan.planning import request_in
@@ -33,6 +34,8 @@ class JudgedCode:
     verdicts: dict[str, Verdict]
     kept_back: tuple[str, ...] = ()
     """The candidates in files that no model may see: nobody judged them."""
+    refuted: tuple[str, ...] = ()
+    """The candidates that a run of the repository's tests refuted: no model was asked."""
 
     @property
     def in_short(self) -> str:
@@ -40,7 +43,8 @@ class JudgedCode:
         counted = Counter(verdict.judgement for verdict in self.verdicts.values())
         counts = ", ".join(f"{counted[judgement]} {judgement}" for judgement in Judgement)
         kept = f", {len(self.kept_back)} in files that no model may see" if self.kept_back else ""
-        return f"{counts}{kept}; judged by {self.model}"
+        refuted = f", {len(self.refuted)} refuted by a run" if self.refuted else ""
+        return f"{counts}{kept}{refuted}; judged by {self.model}"
 
 
 _JUDGED_JSON = TypeAdapter(JudgedCode)
@@ -67,9 +71,11 @@ async def judge_code(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
     assert desk.client is not None
     root = repository.workspace.root
     candidates, _ = await asyncio.to_thread(candidates_in_scope, root, repository.snapshot, scope)
-    verdicts = await _judged(desk, candidates)
-    kept_back = tuple(one.id for one in candidates if one.id not in verdicts)
-    judged = JudgedCode(desk.client.label, verdicts, kept_back)
+    refuted = await refuted_by_runs(repository, candidates, desk.report)
+    left = tuple(one for one in candidates if one.id not in refuted)
+    verdicts = await _judged(desk, left)
+    kept_back = tuple(one.id for one in left if one.id not in verdicts)
+    judged = JudgedCode(desk.client.label, verdicts, kept_back, refuted)
     return (as_draft("verdicts", _JUDGED_JSON.dump_python(judged, mode="json"), step.subject),)
 
 
