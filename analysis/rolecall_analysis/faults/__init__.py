@@ -14,14 +14,14 @@ from rolecall_analysis.faults.defaults import changed_defaults
 from rolecall_analysis.faults.exchanged import exchanged_arguments
 from rolecall_analysis.faults.injected import injections
 from rolecall_analysis.faults.nothing import none_dereferenced
-from rolecall_analysis.faults.possible import Claim, PossibleFault, Waypoint
+from rolecall_analysis.faults.possible import ConstantClaim, PossibleFault, Waypoint
 from rolecall_analysis.faults.reading import ParsedFile, Reader
 from rolecall_analysis.faults.resources import unclosed_resources
 from rolecall_analysis.faults.swallowed import swallowed_exceptions
 from rolecall_analysis.faults.unassigned import unassigned_names
 from rolecall_analysis.snapshot import Snapshot
 
-__all__ = ["QUERIES", "Claim", "PossibleFault", "Waypoint", "find_faults"]
+__all__ = ["QUERIES", "ConstantClaim", "PossibleFault", "Waypoint", "find_faults"]
 
 QUERIES: Mapping[str, Callable[[ParsedFile, Reader], Iterator[PossibleFault]]] = {
     "changed_defaults": changed_defaults,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from tree_sitter import Node
 
-from rolecall_analysis.faults.possible import Claim, PossibleFault
+from rolecall_analysis.faults.possible import ConstantClaim, PossibleFault
 from rolecall_analysis.faults.reading import EXCEPT, PARENTHESES, ParsedFile, Reader
 from rolecall_analysis.grammar import ATTRIBUTE, CALL, COMMENT, IDENTIFIER, STRING, child_of, kind_id
 from rolecall_analysis.unbound.conditions import condition_of, truth_of, without_parentheses
@@ -25,7 +25,7 @@ def constant_checks(source: ParsedFile, _reader: Reader) -> Iterator[PossibleFau
     """Yield the conditions that cannot be false, or cannot be true."""
     for find in _FINDERS:
         for node, message, constant in find(source):
-            claim = Claim(source.span(constant[0]), constant[1]) if constant is not None else None
+            claim = ConstantClaim(source.span(constant[0]), constant[1]) if constant is not None else None
             yield source.fault(node, message, source.waypoint(node, "it always comes out the same"), claim=claim)
 
 

@@ -18,7 +18,7 @@ class Waypoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class ConstantClaim:
     """What a query holds an expression for; a run in which it comes out otherwise refutes it."""
 
     span: Span
@@ -40,5 +40,5 @@ class PossibleFault:
     """A sentence that says what would be wrong."""
     way: tuple[Waypoint, ...] = ()
     """The way to the fault, in the order in which the code runs."""
-    claim: Claim | None = None
+    claim: ConstantClaim | None = None
     """None: no run can show that it is no fault."""

@@ -8,7 +8,7 @@ from functools import cached_property
 
 from tree_sitter import Node
 
-from rolecall_analysis.faults.possible import Claim, PossibleFault, Waypoint
+from rolecall_analysis.faults.possible import ConstantClaim, PossibleFault, Waypoint
 from rolecall_analysis.grammar import ATTRIBUTE, CALL, CLASS, FUNCTION, IDENTIFIER, child_of, kind_id
 from rolecall_analysis.names import dotted_name, text_of
 from rolecall_analysis.queries.callers import Callee, call_targets
@@ -116,7 +116,7 @@ class ParsedFile:
         """Return a step of a way, at *node*."""
         return Waypoint(self.path, self.span(node), text)
 
-    def fault(self, node: Node, message: str, *way: Waypoint, claim: Claim | None = None) -> PossibleFault:
+    def fault(self, node: Node, message: str, *way: Waypoint, claim: ConstantClaim | None = None) -> PossibleFault:
         """Return a fault at *node*; its query is named by who asked."""
         return PossibleFault(self.path, self.span(node), "", self.scope(node), message, way, claim)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_analysis import Index
-from rolecall_analysis.faults import Claim
+from rolecall_analysis.faults import ConstantClaim
 from rolecall_analysis.values import Position, Span
 from rolecall_server.craft.code_review.candidates import ReviewScope, candidates_in
 from rolecall_server.craft.code_review.judging import Judgement
@@ -111,7 +111,7 @@ def test_the_constant_stands_where_the_expression_stood(lines: list[str], data: 
     start = data.draw(st.integers(0, len(lines[first])))
     end = data.draw(st.integers(start if first == last else 0, len(lines[last])))
     text = "\n".join(lines)
-    found = with_claim(text, Claim(Span(Position(first, start), Position(last, end)), always=True))
+    found = with_claim(text, ConstantClaim(Span(Position(first, start), Position(last, end)), always=True))
     before = "\n".join([*lines[:first], lines[first][:start]])
     after = "\n".join([lines[last][end:], *lines[last + 1 :]])
     assert found == f"{before}(True){after}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rolecall_analysis.faults import Claim
+from rolecall_analysis.faults import ConstantClaim
 from rolecall_server.craft.code_review.candidates import ReviewCandidate
 from rolecall_server.craft.trial import new_failures
 from rolecall_server.sandbox import TestResult, TestRun
@@ -56,7 +56,7 @@ async def _fails_again(desk: Desk, files: dict[str, str | None], test: TestResul
     return test.test_id in passed and test.test_id in {one.test_id for one in new_failures(before, after)}
 
 
-def with_claim(text: str, claim: Claim) -> str:
+def with_claim(text: str, claim: ConstantClaim) -> str:
     """Return *text* with the constant in place of the expression that is held for it."""
     lines = split_lines(text)
     start, end = claim.span.start, claim.span.end
