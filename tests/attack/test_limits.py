@@ -211,7 +211,7 @@ async def test_a_document_made_to_keep_us_busy_leaves_the_event_loop_free(
 async def test_control_to_look_through_all_faults_of_such_a_document_would_keep_it() -> None:
     async with turns() as spent:
         await asyncio.sleep(0.02)
-        distinct(("tasks", number, "id") for number in range(14_000))
+        distinct(("tasks", number, "id") for number in range(8_000))  # the time grows with the square
     assert max(spent) > _ON_THE_LOOP_S
 
 
