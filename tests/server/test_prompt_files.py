@@ -25,10 +25,11 @@ def test_each_prompt_of_a_file_is_said_by_the_module_beside_it(module: Path) -> 
     assert all(prompts.values())
 
 
-def test_the_prompts_are_those_of_seventeen_modules() -> None:
+def test_the_prompts_are_those_of_eighteen_modules() -> None:
     assert {path.stem for path in MODULES} == {
         "answering",
         "building",
+        "engineer_plans",
         "feedback",
         "feedback_forms",
         "follow_up",

@@ -194,6 +194,13 @@ class TeamSettings(SettingGroup):
         "the second attempt on also by values that lines computed, in the form that fits the failure, and then by a "
         "request to explain the code.",
     )
+    plans: int = _setting(
+        0,
+        "How many plans the Engineer may state before it writes code for a brief; they are carried out, the surest "
+        "first, until one works. 0: it writes code at once.",
+        ge=0,
+        le=3,
+    )
     past_changes: int = _setting(
         0,
         "How many changes of this repository's history, those that were described most like a brief, the Engineer is "

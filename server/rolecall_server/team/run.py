@@ -48,6 +48,7 @@ from rolecall_server.team.repair import Reproduction, mend, reproduce, trace_fir
 from rolecall_server.team.request import TITLES, Desk, FailureToMend, Report, Repository, RoleName, RunRequest
 from rolecall_server.team.revising import put_revised_aside, revise, revision_title
 from rolecall_server.team.roles import ask_about_survivors, implement, write_tests
+from rolecall_server.team.roles.engineer_plans import work_out_by_plans
 from rolecall_server.team.room import Room
 from rolecall_server.team.test_quality.proving import More, prove_tests, with_proof
 from rolecall_server.team.test_quality.trials import Trials, red_and_green
@@ -180,7 +181,10 @@ async def _with_a_model(request: RunRequest, do_work: DoWork, desk: Desk, to_spa
     check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
     most = desk.settings.team.repairs
     checked = replace(work, check=check, draft=desk.draft, keep=desk.keep, most_repairs=most)
-    outcome = await work_out(checked, conversation(desk, looks_up=work.looks_up), desk.report)
+    if desk.settings.team.plans and _is_new_work(request):
+        outcome = await work_out_by_plans(checked, desk)
+    else:
+        outcome = await work_out(checked, conversation(desk, looks_up=work.looks_up), desk.report)
     if isinstance(outcome.interrupted, RunPaused):
         raise outcome.interrupted
     proven = None
