@@ -121,7 +121,19 @@ export function registerActions(desk: Desk, tree: Tree, threads: Threads): Dispo
     byFile: group("files"),
     byTask: group("tasks"),
   };
-  return Object.entries(made).map(([name, run]) => commands.registerCommand(`rolecall.review.${name}`, run));
+  return Object.entries(made).map(([name, run]) => commands.registerCommand(`rolecall.review.${name}`, unlessLost(run)));
+}
+
+/** Returns *run* for all calls but one by a row that VS Code was just drawing anew and no longer knows: that is none without a row, which is about the hunk at the cursor. */
+function unlessLost(run: (...given: never[]) => unknown): (...given: never[]) => unknown {
+  return (...given) => {
+    const [pointed]: readonly unknown[] = given;
+    if (given.length > 0 && (pointed === undefined || pointed === null)) {
+      void window.showInformationMessage(t("The view was just being drawn anew, and nothing was done. Press it once more."));
+      return undefined;
+    }
+    return run(...given);
+  };
 }
 
 async function execute(verdict: Verdict, target: Target | undefined, more: object = {}): Promise<void> {

@@ -50,8 +50,8 @@ export interface Tree extends Disposable {
 
 /** No task has this name. */
 const NO_TASK = "-";
-/** VS Code draws one row that is told alone at once, and gathers what is told in the 200 ms after that. */
-const COUNTED_AFTER_MS = 150;
+/** After a decision, the time without another until the counts above it are drawn: while VS Code draws a row with others below it, their buttons do nothing. */
+const COUNTED_AFTER_MS = 1_000;
 
 export function createTree(desk: Desk): Tree {
   const changed = new EventEmitter<Node | Node[] | undefined>();
@@ -92,17 +92,30 @@ export function createTree(desk: Desk): Tree {
     return tasks.filter((task) => inTask(proposal, task).length > 0).map((task) => row("task", proposalId, "", task));
   }
 
-  /** Draws the hunks that read otherwise now at once, and what is counted above them a moment later. */
+  /** Draws the hunks that read otherwise now at once, and what is counted above them when nothing more is decided; all at once where rows come or go. */
   function redraw(isOther: Changes): void {
     ticks.keepOpen(desk.now().proposals);
+    tellCounts();
     const now = printsOfHunks();
-    const others = [...now].filter(([node, print]) => prints.has(node) && prints.get(node) !== print).map(([node]) => node);
+    const isSame = now.size === prints.size && [...now.keys()].every((node) => prints.has(node));
+    const others = [...now].filter(([node, print]) => prints.get(node) !== print).map(([node]) => node);
     prints = now;
+    undrawn.push(isOther);
+    clearTimeout(later);
+    if (!isSame) {
+      redrawAll();
+      return;
+    }
     if (others.length > 0) {
       changed.fire(others);
     }
-    undrawn.push(isOther);
-    later ??= setTimeout(redrawAll, COUNTED_AFTER_MS);
+    later = setTimeout(redrawAll, COUNTED_AFTER_MS);
+  }
+
+  function tellCounts(): void {
+    const n = openHunks(desk.now().proposals.flatMap(({ files }) => files)).length;
+    tellTicks();
+    view.badge = n === 0 ? undefined : { value: n, tooltip: n === 1 ? t("1 hunk of Rolecall waits") : t("{0} hunks of Rolecall wait", n) };
   }
 
   /** By what each hunk's row is known, below its file or its tasks. */
@@ -125,9 +138,6 @@ export function createTree(desk: Desk): Tree {
     const changes = undrawn;
     [undrawn, later] = [[], undefined];
     const { proposals } = desk.now();
-    const n = openHunks(proposals.flatMap(({ files }) => files)).length;
-    tellTicks();
-    view.badge = n === 0 ? undefined : { value: n, tooltip: n === 1 ? t("1 hunk of Rolecall waits") : t("{0} hunks of Rolecall wait", n) };
     // A row is drawn with all that is below it, so that of a proposal is only where it reads otherwise itself.
     const list = proposals.map((proposal) => `${proposal.proposalId} ${aboutProposal(proposal)}`).join("\n");
     if (list !== listed || grouping === "tasks") {

@@ -31,33 +31,35 @@ function onDisk(path) {
   return existsSync(`${scenario.root}/${path}`) ? readFileSync(`${scenario.root}/${path}`, "utf8") : null;
 }
 
-/** How long it takes from a decision until the view says so, for each of *texts*. */
+/**
+ * How long it takes from a decision until the view says so, for each of *texts*.
+ *
+ * The button is looked for in the moment it is pressed: the view may draw its rows anew at any time, and a click on a
+ * button that is gone is lost.
+ */
 async function timeOf(texts, name) {
   const taken = [];
   for (const text of texts) {
     await row(text).hover();
-    const button = row(text).getByRole("button", { name }).first();
-    await button.waitFor();
+    await row(text).getByRole("button", { name }).first().waitFor();
     taken.push(
-      await button.evaluate(
-        (element, [words, state, patienceMs]) =>
+      await page.evaluate(
+        ([words, state, label, patienceMs]) =>
           new Promise((resolve, reject) => {
             setTimeout(() => reject(new Error(`It does not show that ${words} is ${state}.`)), patienceMs);
             const start = performance.now();
-            const isShown = () =>
-              [...document.querySelectorAll(".pane-body .monaco-list-row")].some(
-                (each) => each.textContent.includes(words) && each.textContent.includes(state),
-              );
+            const rows = () => [...document.querySelectorAll(".pane-body .monaco-list-row")].filter((each) => each.textContent.includes(words));
             const observer = new MutationObserver(() => {
-              if (isShown()) {
+              if (rows().some((each) => each.textContent.includes(state))) {
                 observer.disconnect();
                 resolve(performance.now() - start);
               }
             });
             observer.observe(document.body, { subtree: true, childList: true, characterData: true, attributes: true });
-            element.click();
+            const buttons = rows().flatMap((each) => [...each.querySelectorAll("[role=button]")]);
+            buttons.find((each) => each.getAttribute("aria-label")?.includes(label)).click();
           }),
-        [text, "rejected", scenario.timeoutMs],
+        [text, "rejected", name, scenario.timeoutMs],
       ),
     );
   }
