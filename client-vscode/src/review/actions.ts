@@ -22,6 +22,9 @@ type Pointed = Node | Target | CommentThread | Uri | undefined;
 type Elsewhere = Exclude<Pointed, CommentThread | Node>;
 type Verdict = "accept" | "reject";
 
+/** The commands that stand beside rows. */
+const OF_A_ROW = new Set(["accept", "reject", "rejectBecause", "revise", "why"]);
+
 export function registerActions(desk: Desk, tree: Tree, threads: Threads): Disposable[] {
   async function decide(verdict: Verdict, pointed: Pointed, rows?: readonly Node[]): Promise<void> {
     const many = pointed === undefined || (rows?.length ?? 0) > 1 ? rows : undefined;
@@ -121,7 +124,9 @@ export function registerActions(desk: Desk, tree: Tree, threads: Threads): Dispo
     byFile: group("files"),
     byTask: group("tasks"),
   };
-  return Object.entries(made).map(([name, run]) => commands.registerCommand(`rolecall.review.${name}`, unlessLost(run)));
+  return Object.entries(made).map(([name, run]) =>
+    commands.registerCommand(`rolecall.review.${name}`, OF_A_ROW.has(name) ? unlessLost(run) : run),
+  );
 }
 
 /** Returns *run* for all calls but one by a row that VS Code was just drawing anew and no longer knows: that is none without a row, which is about the hunk at the cursor. */
