@@ -147,6 +147,17 @@ def test_what_is_wrong_with_a_task_is_said_before_a_model_is_asked(
     assert chat.asked == []
 
 
+def test_a_task_none_of_whose_tests_comes_to_an_end_is_left_out(clones: Path) -> None:
+    write_workspace(clones / "shop", {TESTS: "x = 1\n"})
+    commit(clones / "shop")
+    task = task_of(clones, brief="Mend the total.")
+    task["parent"] = git(clones / "shop", "rev-parse", "HEAD~2").strip()
+    with ChatServer([FIX]) as chat:
+        ended = bench(clones, [task], chat.base_url, "--yes")
+    assert ended.returncode == 1
+    assert "shop:1 is left out: Its tests cannot be run: " in ended.stderr
+
+
 @pytest.mark.parametrize("path", ["../tests/test_price.py", "away/test_price.py"])
 def test_no_test_file_is_written_outside_of_the_checkout(clones: Path, path: str) -> None:
     away = clones.parent / "away"

@@ -28,7 +28,7 @@ class SettingGroup(BaseModel):
 
 
 class ModelSettings(SettingGroup):
-    """Which language model answers."""
+    """The language model that answers."""
 
     name: str = _setting(
         "",
@@ -85,7 +85,7 @@ class ModelSettings(SettingGroup):
 
 
 class RoleSettings(SettingGroup):
-    """What is different for one role; what is not given is as in `rolecall.model`."""
+    """The settings of one role; what is not given is as in `rolecall.model`."""
 
     model: str | None = Field(default=None, description="The model's name, at the same endpoint.")
     temperature: float | None = Field(default=None, ge=0, le=2)
@@ -103,7 +103,7 @@ _OF_A_ROLE = (
 
 
 class RolesSettings(SettingGroup):
-    """What model answers for a role, and how."""
+    """The model that answers for each role, and its parameters."""
 
     product_manager: RoleSettings = _setting(RoleSettings(), f"The Product Manager: {_OF_A_ROLE}", scope="machine")
     architect: RoleSettings = _setting(RoleSettings(), f"The Architect: {_OF_A_ROLE}", scope="machine")
@@ -114,7 +114,7 @@ class RolesSettings(SettingGroup):
 
 
 class BudgetSettings(SettingGroup):
-    """What a model may cost you; at a limit Rolecall stops and asks. 0 is no limit."""
+    """Limits of what models cost you; at one of them Rolecall stops and asks. 0 is no limit."""
 
     tokens_per_run: int = _setting(400_000, "Tokens that one run may use, sent and received. 0: no limit.", ge=0)
     calls_per_run: int = _setting(40, "Model calls that one run may make. 0: no limit.", ge=0)
@@ -127,7 +127,7 @@ class BudgetSettings(SettingGroup):
 
 
 class ContextSettings(SettingGroup):
-    """What a model is shown beside the code."""
+    """Things that a model is shown beside the code."""
 
     house_rules: Literal["committed", "always", "off"] = _setting(
         "committed",
@@ -139,7 +139,7 @@ class ContextSettings(SettingGroup):
 
 
 class ExperienceSettings(SettingGroup):
-    """What is kept of earlier attempts, and what becomes of it; all of it stays on this machine."""
+    """Earlier attempts: if they are kept, replayed and exported; all of it stays on this machine."""
 
     use: Literal["off", "keep", "replay"] = _setting(
         "off",
@@ -172,7 +172,7 @@ class ExperienceSettings(SettingGroup):
 
 
 class TeamSettings(SettingGroup):
-    """How the whole team works on a brief."""
+    """Ways of the team, and of one role, to work on a brief."""
 
     at_once: int = _setting(4, "How many roles and tasks may be at work at the same time.", ge=1)
     question_seconds: float = _setting(
@@ -217,7 +217,7 @@ class TeamSettings(SettingGroup):
 
 
 class TestSettings(SettingGroup):
-    """How your tests are run."""
+    """Runs of your tests."""
 
     __test__ = False  # pytest would collect the name
 
@@ -258,7 +258,7 @@ class TestSettings(SettingGroup):
 
 
 class NavigationSettings(SettingGroup):
-    """Which of an editor's own questions about code the graph answers."""
+    """An editor's own questions about code that the graph answers."""
 
     definition: bool = _setting(False, "Answer *Go to Definition* from Rolecall's code graph.")
     references: bool = _setting(False, "Answer *Find All References* from Rolecall's code graph.")
@@ -278,7 +278,7 @@ class NavigationSettings(SettingGroup):
 
 
 class ReviewSettings(SettingGroup):
-    """How proposals, and what became of them, are shown in the text."""
+    """Marks and lenses of proposals, and of what became of them, in the text."""
 
     code_lens: bool = _setting(
         True,
@@ -315,7 +315,7 @@ class ReviewSettings(SettingGroup):
 
 
 class ServerSettings(SettingGroup):
-    """How the VS Code client starts the server; other editors start it themselves."""
+    """The start of the server by the VS Code client; other editors start it themselves."""
 
     interpreter: str = _setting(
         "",

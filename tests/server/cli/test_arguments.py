@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rolecall_server.cli.arguments import parser
+from rolecall_server.cli.arguments.machine import STRATEGIES
+from rolecall_server.team.plan.strategies import NAMES
 
 
 def test_settings_are_collected_as_an_editor_would_send_them() -> None:
@@ -27,6 +29,10 @@ def test_a_strategy_is_a_setting_with_a_word_of_its_own(capsys: pytest.CaptureFi
     with pytest.raises(SystemExit):
         parser().parse_args(["fix", "t.py::test_a", "--strategy", "brisk"])
     assert "argument --strategy: rolecall.team.strategy: Input should be 'auto', 'quick'" in capsys.readouterr().err
+
+
+def test_the_strategies_that_can_be_typed_are_those_there_are() -> None:
+    assert STRATEGIES == NAMES
 
 
 def test_one_command_line_leaves_nothing_for_the_next() -> None:

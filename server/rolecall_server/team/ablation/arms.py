@@ -169,21 +169,24 @@ async def _missed(
         CodeNotRun: they cannot be run here, or none of them fails without the change.
     """
     async with open_bench(repository, around.report, for_model=False) as bench:
-        before = _passed(task, await bench.run(tests, task.tests, ()))
-        if {*task.f2p} <= before:
-            raise CodeNotRun("Its tests pass without the change.", "Leave the task out.")
-        after = _passed(task, await bench.run({**files, **tests}, task.tests, ()))
+        without = _ran(await bench.run(tests, task.tests, ()))
+        with_change = _ran(await bench.run({**files, **tests}, task.tests, ()))
+    if not without.outcomes and not with_change.outcomes:
+        raise CodeNotRun(f"Its tests cannot be run: {without.reason}", "Name a Python that has what they need.")
+    before, after = ({one.test_id for one in run.passed} for run in (without, with_change))
+    if {*task.f2p} <= before:
+        raise CodeNotRun("Its tests pass without the change.", "Leave the task out.")
     failing, broken = sorted({*task.f2p} - after), sorted(before - after)
     told = [f"{len(failing)} of {len(task.f2p)} tests fail: {failing[0]}"] if failing else []
     return "; ".join([*told, *([f"{len(broken)} tests are broken: {broken[0]}"] if broken else [])])
 
 
-def _passed(task: RepairTask, run: TestRun | NotRun) -> set[str]:
-    """Return the tests that passed in *run*.
+def _ran(run: TestRun | NotRun) -> TestRun:
+    """Return *run*.
 
     Raises:
         CodeNotRun: it is none.
     """
     if isinstance(run, NotRun):
         raise CodeNotRun(f"Its tests cannot be run: {run.reason}", run.next_step or None)
-    return {outcome.test_id for outcome in run.passed}
+    return run
