@@ -61,11 +61,13 @@ export function followRuns(server: Server, desk: Desk, hands: Hands): Disposable
   return server.onRun(async ({ runId, state, proposalId }) => {
     if (state === "started") {
       atStart.set(runId, hands.count());
+      // The box in which somebody asked for it closes late, and that is no work of theirs elsewhere.
+      setTimeout(() => (atStart.has(runId) ? atStart.set(runId, hands.count()) : undefined), TOLD_LATE_MS);
       return;
     }
-    const proposal = proposalId === undefined ? undefined : await soon(desk, proposalId);
     const isUntouched = atStart.get(runId) === hands.count();
     atStart.delete(runId);
+    const proposal = proposalId === undefined ? undefined : await soon(desk, proposalId);
     if (proposal !== undefined) {
       await arrive(proposal, isUntouched);
     }
