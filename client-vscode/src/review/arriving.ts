@@ -61,8 +61,6 @@ export function followRuns(server: Server, desk: Desk, hands: Hands): Disposable
   return server.onRun(async ({ runId, state, proposalId }) => {
     if (state === "started") {
       atStart.set(runId, hands.count());
-      // The box in which somebody asked for it closes late, and that is no work of theirs elsewhere.
-      setTimeout(() => (atStart.has(runId) ? atStart.set(runId, hands.count()) : undefined), TOLD_LATE_MS);
       return;
     }
     const isUntouched = atStart.get(runId) === hands.count();
@@ -79,7 +77,10 @@ function listenForTouches(touched: () => void): Disposable[] {
   const byHand = [TextEditorSelectionChangeKind.Keyboard, TextEditorSelectionChangeKind.Mouse];
   return [
     workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
-      if (document === window.activeTextEditor?.document && contentChanges.length > 0 && document.uri.scheme !== "output") {
+      // VS Code empties the box of a comment once it was sent, and that may be after the run has begun.
+      const isSent = document.uri.scheme === "comment" && document.getText() === "";
+      const isOutput = document.uri.scheme === "output";
+      if (document === window.activeTextEditor?.document && contentChanges.length > 0 && !isOutput && !isSent) {
         touched();
       }
     }),
