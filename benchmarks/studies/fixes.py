@@ -5,7 +5,8 @@
 
 TASKS, CLONES and PYTHON are those of `localisation.py`, the model that which ROLECALL_MODEL and ROLECALL_BASE_URL name.
 Each fix gets a git repository of its own: the parent of the fix with the fix's tests over it. The plain way sends the
-first request of `rolecall fix`, once, and applies the edits that come. A fix is solved where all its tests pass and
+first request of `rolecall fix`, once, without its offers to try edits and to show more, and applies the edits that
+come. A fix is solved where all its tests pass and
 none that passed before is broken, with the tests as the fix has them.
 
 A line for each fix is added to RESULTS; what stands there already is not run again. Calls and tokens are counted on the
@@ -49,6 +50,8 @@ TEST_S, JUDGE_S = 240, 400
 _PASSED = re.compile(r"^PASSED (\S.*)$", re.MULTILINE)
 _NEUTRAL = ("-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "-W", "ignore", "-o", "addopts=", "-o", "filterwarnings=")
 """A repository's own options must not decide which tests run, or which warnings are errors."""
+_OFFERS = re.compile(r"^- (?:Your edits are run|If what you are shown) .*\n", re.MULTILINE)
+"""The sentences of our prompt that promise another turn, which there is not in the plain way."""
 
 
 def passing(python: Path, root: Path, tests: list[str]) -> set[str]:
@@ -90,7 +93,7 @@ def fix_plainly(task: dict[str, Any], python: Path, root: Path, address: str) ->
     messages = asyncio.run(first_request(task, python, root))
     body = {
         "model": os.environ.get("ROLECALL_MODEL", ""),
-        "messages": [{"role": one.role, "content": one.text} for one in messages],
+        "messages": [{"role": one.role, "content": _OFFERS.sub("", one.text)} for one in messages],
     }
     key = os.environ.get("OPENAI_API_KEY", "none")
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
