@@ -1,7 +1,7 @@
 """`rolecall fix` on the 40 programs of QuixBugs, beside the same model asked once, plainly.
 
-    python benchmarks/studies/quixbugs.py run CLONE RESULTS PYTHON --way rolecall|plain [--only NAME,NAME]
-    python benchmarks/studies/quixbugs.py show RESULTS...
+    python benchmarks/studies/repair/quixbugs.py run CLONE RESULTS PYTHON --way rolecall|plain [--only NAME,NAME]
+    python benchmarks/studies/repair/quixbugs.py show RESULTS...
 
 CLONE is a clone of jkoppel/QuixBugs. The model is the one that ROLECALL_MODEL and ROLECALL_BASE_URL name; PYTHON, of a
 virtual environment with pytest, runs the tests. Each program gets a git repository of its own: the faulty program, its

@@ -1,7 +1,7 @@
 """Measure the covering of secrets: which planted ones are found, and which lines are covered in ordinary source.
 
-    python benchmarks/studies/covering.py planted DETECT_SECRETS.git GITLEAKS.git [--missed]
-    python benchmarks/studies/covering.py source FOLDER...
+    python benchmarks/studies/context/covering.py planted DETECT_SECRETS.git GITLEAKS.git [--missed]
+    python benchmarks/studies/context/covering.py source FOLDER...
 
 The first reads the fixtures of two scanners where they stand: the parameters of detect-secrets' tests, and the true
 positives of gitleaks' rules, of which those that are made from an expression are made anew here (with a fixed seed).

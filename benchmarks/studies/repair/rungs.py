@@ -1,6 +1,6 @@
 """How many tokens each rung of `rolecall fix` sends, for failures that `localisation.py collect` kept; no model.
 
-    PYTHONPATH=tests python benchmarks/studies/rungs.py FOLDER PYTHON [--half looked|held] [--only ID,ID]
+    PYTHONPATH=tests python benchmarks/studies/repair/rungs.py FOLDER PYTHON [--half looked|held] [--only ID,ID]
 
 FOLDER is that of `localisation.py`; PYTHON runs the test whose values are told. The answers are scripted. In the first
 course each attempt adds a comment to the next suspect, which mends nothing: the columns are the four requests of such a

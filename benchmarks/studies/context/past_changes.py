@@ -1,6 +1,6 @@
 """Whether the past changes that are described like a fix changed the file that the fix had to change.
 
-    python benchmarks/studies/past_changes.py TASKS REPOSITORIES
+    python benchmarks/studies/context/past_changes.py TASKS REPOSITORIES
 
 TASKS and REPOSITORIES are those of `rolecall bench strategies`: JSON lines with `message` and `src` beside what a task
 has. For each fix, the two changes before it that are most alike are looked up by its message, as the Engineer is shown

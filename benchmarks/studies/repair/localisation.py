@@ -1,7 +1,7 @@
 """Where `rolecall fix --locate` looks for the cause of a failure, beside what the real fix changed.
 
-    python benchmarks/studies/localisation.py collect TASKS CLONES PYTHON FOLDER [--only ID,ID]
-    python benchmarks/studies/localisation.py score FOLDER [--half looked|held] [--list]
+    python benchmarks/studies/repair/localisation.py collect TASKS CLONES PYTHON FOLDER [--only ID,ID]
+    python benchmarks/studies/repair/localisation.py score FOLDER [--half looked|held] [--list]
 
 TASKS has a line of JSON for each fix: "id", "repo", "commit", "parent", "src" (the sources that it changed), "tests"
 (its test files) and "f2p" (the tests that fail before it). CLONES holds a clone OWNER+NAME/repo of each; PYTHON runs
