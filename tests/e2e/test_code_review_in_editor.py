@@ -11,29 +11,14 @@ from lsprotocol import types
 from support.chat_server import ChatServer
 from support.editor import Editor, editing, until, value_of
 from support.edits import block
-from support.workspaces import environment, write_workspace
+from support.workspaces import TWO_FAULTS, environment, write_workspace
 
-PRICE = """\
-import re
-
-
-def number(text, strict):
-    found = re.match("[0-9]+", text)
-    if strict:
-        return 0
-    return int(found.group())
-
-
-def add(name, names=[]):
-    names.append(name)
-    return names
-"""
 JUDGED = "c1: real\nbecause: with an empty text nothing matches\n\nc2: not real\nbecause: nobody calls it twice"
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    return write_workspace(tmp_path / "work", {"price.py": PRICE, "notes.txt": "nothing\n"})
+    return write_workspace(tmp_path / "work", {"price.py": TWO_FAULTS, "notes.txt": "nothing\n"})
 
 
 def told(editor: Editor) -> dict[str, types.Diagnostic]:
@@ -66,7 +51,7 @@ async def test_a_test_and_a_fix_are_offered_where_a_fault_is_told(root: Path) ->
         async with editing(root, environment(root.parent / "home", chat.base_url), settings) as editor:
             await editor.execute("rolecall.review", uri=editor.open("price.py"))
             await until(lambda: {*told(editor)} == {"none_dereferenced"})
-            editor.replace_text("price.py", f"# Prices.\n{PRICE}")
+            editor.replace_text("price.py", f"# Prices.\n{TWO_FAULTS}")
             await until(lambda: told(editor)["none_dereferenced"].range.start.line == 8)
             actions = await editor.actions("price.py", 8)
             offered = [title for title in actions if "found" in title]
@@ -97,7 +82,7 @@ async def test_without_a_model_candidates_are_shown_as_not_judged_and_follow_the
         found = told(editor)["none_dereferenced"]
         assert found.severity is types.DiagnosticSeverity.Information
         assert found.message.splitlines()[1] == "Not judged by a model."
-        kept = PRICE.replace("    names.append(name)\n", "    names = [*names, name]\n")
+        kept = TWO_FAULTS.replace("    names.append(name)\n", "    names = [*names, name]\n")
         editor.replace_text("price.py", "# Prices.\n" + kept)
         await until(lambda: {*told(editor)} == {"none_dereferenced"})
         assert told(editor)["none_dereferenced"].range.start.line == 8

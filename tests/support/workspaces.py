@@ -26,6 +26,23 @@ FILES = {
     ),
 }
 
+TWO_FAULTS = """\
+import re
+
+
+def number(text, strict):
+    found = re.match("[0-9]+", text)
+    if strict:
+        return 0
+    return int(found.group())
+
+
+def add(name, names=[]):
+    names.append(name)
+    return names
+"""
+"""None may be dereferenced in line 8, and a default is changed in line 12."""
+
 GOOD_TESTS = """\
 I cover `discount`, which nothing reaches so far.
 

@@ -6,7 +6,7 @@
 TASKS, CLONES and PYTHON are those of `localisation.py`, the model that which ROLECALL_MODEL and ROLECALL_BASE_URL name.
 Each fix gets a git repository of its own: the parent of the fix with the fix's tests over it. The plain way sends the
 first request of `rolecall fix`, once, without its offers to try edits and to show more, and applies the edits that
-come. A fix is solved where all its tests pass and none that passed before is broken, with the tests as the fix has them.
+come. A fix is solved where all its tests pass and none that passed before is broken, with the tests that the fix has.
 
 A line for each fix is added to RESULTS; what stands there already is not run again. Calls and tokens are counted on the
 way to the endpoint, alike for both.

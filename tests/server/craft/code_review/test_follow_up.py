@@ -8,23 +8,9 @@ from rolecall_analysis import Snapshot
 from rolecall_server.craft.code_review.candidates import candidates_in
 from rolecall_server.craft.code_review.follow_up import follow_up
 from rolecall_server.craft.code_review.judging import Judgement, Verdict
+from support.workspaces import TWO_FAULTS
 
-SHOP = """\
-import re
-
-
-def number(text, strict):
-    found = re.match("[0-9]+", text)
-    if strict:
-        return 0
-    return int(found.group())
-
-
-def add(name, names=[]):
-    names.append(name)
-    return names
-"""
-NOTHING, DEFAULT = candidates_in(Snapshot().with_changes({"shop.py": SHOP}), ["shop.py"])
+NOTHING, DEFAULT = candidates_in(Snapshot().with_changes({"shop.py": TWO_FAULTS}), ["shop.py"])
 REAL = Verdict(Judgement.REAL, "with an empty text nothing matches")
 
 
