@@ -31,13 +31,18 @@ def wrong_name_findings(
         known = Counter(map(_matter, old))
         for one in found:
             known[_matter(one)] -= 1
-            if known[_matter(one)] < 0:
+            if known[_matter(one)] < 0 and not _was_heard(before, one):
                 yield _finding(world, path, one)
     installed.save()
 
 
 def _matter(one: WrongName) -> tuple[str, str, str]:
     return one.kind, one.name, one.reason
+
+
+def _was_heard(before: Snapshot, one: WrongName) -> bool:
+    """Return whether the repository had the name of a doubt: then the change did not make it up."""
+    return one.kind == "unheard" and any(before.mentioning(one.name))
 
 
 def _finding(world: World, path: str, one: WrongName) -> GraphFinding:

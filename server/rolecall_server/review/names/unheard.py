@@ -13,6 +13,7 @@ from types import ModuleType
 
 from rolecall_analysis.installed.search_path import CodeModule
 from rolecall_analysis.installed.world import World
+from rolecall_server.python_trees import parse_python
 from rolecall_server.review.names.checked_file import CheckedFile, WrongName
 
 _MOST_FILES = 5_000
@@ -28,11 +29,12 @@ def unheard_names(reading: CheckedFile, changed: Collection[str]) -> Iterator[Wr
 
     That is, not in the repository, where files that are *changed* too count only if they bring the name about; not in
     the packages that the file imports, those that these need, and Python's own; and in the file only at such places.
+    Who compares two versions has to leave out what the first one said.
     """
     if not reading.world.installed.library() or not _imports_are_there(reading):
         return  # names of Python's own, or of a package, are not known
     judged: dict[str, bool] = {}
-    introduced = _introduced(reading)
+    introduced = _introduced(reading.tree)
     for name, line in _candidates(reading):
         if name in introduced or len(name) < _SHORTEST or name.startswith("__"):
             continue
@@ -66,10 +68,10 @@ def _takes_any(function: ast.expr) -> bool:
     return isinstance(function, ast.Attribute) and function.attr in _NAMING
 
 
-def _introduced(reading: CheckedFile) -> set[str]:
-    """Return the names that the file itself brings about: bound, assigned, or in a string."""
+def _introduced(tree: ast.Module) -> set[str]:
+    """Return the names that a file brings about: bound, assigned, in a string, or given as well as read."""
     found = set[str]()
-    for node in ast.walk(reading.tree):
+    for node in ast.walk(tree):
         match node:
             case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) | ast.Name(id=name) | ast.arg(arg=name):
                 found.add(name)
@@ -79,10 +81,8 @@ def _introduced(reading: CheckedFile) -> set[str]:
                 found.update(word.replace("-", "_") for word in _WORD.findall(text))
             case _:
                 pass
-    given = {
-        one.arg for node in ast.walk(reading.tree) if isinstance(node, ast.Call) for one in node.keywords if one.arg
-    }
-    read = {node.attr for node in ast.walk(reading.tree) if isinstance(node, ast.Attribute)}
+    given = {one.arg for node in ast.walk(tree) if isinstance(node, ast.Call) for one in node.keywords if one.arg}
+    read = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     return found | (given & read)
 
 
@@ -106,7 +106,10 @@ def _own_texts(world: World, changed: Collection[str]) -> tuple[str, ...]:
 
 
 def _brings_about(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.]){re.escape(name)}\b", text) is not None
+    try:
+        return name in _introduced(parse_python(text))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
 
 
 def _packages(reading: CheckedFile) -> frozenset[str]:

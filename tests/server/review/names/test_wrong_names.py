@@ -260,6 +260,29 @@ def test_two_files_that_use_the_same_made_up_name_do_not_vouch_for_each_other(tm
     assert check_changes(Snapshot(), given, installed) == ()
 
 
+@pytest.mark.parametrize(
+    "before",
+    [
+        {"clock.py": "class Clock:\n    def __init__(self):\n        self.hours_known: int = 0\n"},
+        {"clock.py": "import shop\ndef f(clock):\n    return clock.hours_known\n"},
+        {"use.py": "import shop\ndef f(clock):\n    return clock.hours_known\n"},
+    ],
+)
+def test_a_name_that_stood_in_a_file_before_the_change_is_no_doubt_though_the_change_touches_that_file(
+    tmp_path: Path, before: dict[str, str]
+) -> None:
+    snapshot = Snapshot().with_changes(before)
+    use = "import shop\ndef f(clock):\n    return clock.hours_known\ndef g(clock):\n    return clock.hours_known + 1\n"
+    after = {**{path: f"{text}\nLIMIT = 1\n" for path, text in before.items()}, "use.py": use}
+    assert check_changes(snapshot, after, install(tmp_path, SHOP)) == ()
+
+
+def test_an_attribute_that_the_change_itself_assigns_in_another_file_is_no_doubt(tmp_path: Path) -> None:
+    clock = "class Clock:\n    def __init__(self):\n        self.hours_known: int = 0\n"
+    use = "import shop\ndef f(clock):\n    return clock.hours_known\n"
+    assert check_changes(Snapshot(), {"clock.py": clock, "use.py": use}, install(tmp_path, SHOP)) == ()
+
+
 def test_a_module_that_answers_for_one_made_up_name_lacks_the_others(tmp_path: Path) -> None:
     made_up = "def __getattr__(name):\n    if name == 'old':\n        return 3\n    raise AttributeError(name)\n"
     installed = install(tmp_path, {"dyn.py": made_up})
