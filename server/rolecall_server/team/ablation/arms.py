@@ -117,7 +117,7 @@ async def carry_out(task: RepairTask, arm: Arm, around: Ablation, scratch: Path)
         began = time.perf_counter()
         files, label, said = await _work(task, repository, around)
         seconds = time.perf_counter() - began
-        missed = said or await _missed(task, tests, files, repository, around)
+        missed = said or await missed_by(task, tests, files, repository, around)
         used = usage(store)[0]
     finally:
         index.close()
@@ -155,7 +155,7 @@ async def _work(
     return files, model.client.label, ""
 
 
-async def _missed(
+async def missed_by(
     task: RepairTask,
     tests: Mapping[str, str | None],
     files: Mapping[str, str | None],
