@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rolecall_server.craft.lookups import LookingUp, LookupSources, tools_for
+from rolecall_server.craft.lookups import LOOK_UP, LookingUp, LookupSources, tools_for
 from rolecall_server.model import NO_WISHES, ChatMessage, Chosen, ModelClient, Relay, Reply, ToolLimits, Wishes
 from rolecall_server.model.hidden_turns import Interludes
 from rolecall_server.sandbox import NotRun
@@ -24,6 +24,8 @@ from rolecall_server.text_work import beside_the_loop
 
 IN_A_TEAM = ToolLimits(rounds=3, calls=12)
 """Of a role of the team: each round is a call of the run, of which all roles together have a few dozen."""
+OF_A_BRIEF = ToolLimits(on_request=True)
+"""Of a brief for the Engineer alone."""
 OF_A_REPAIR = ToolLimits(rounds=2, calls=6, result_bytes=4_000, total_bytes=12_000)
 """Of a repair: each round pays once more for all that stands before it."""
 
@@ -51,11 +53,15 @@ def with_limits(system: str, desk: Desk) -> str:
     if not _answerable(desk):
         return system
     limits = desk.tool_limits
+    most = f"in at most {limits.rounds} rounds and {limits.calls} calls"
     told = (
-        f"Before each answer you may look things up with your tools, in at most {limits.rounds} rounds and "
-        f"{limits.calls} calls. What you ask in one reply is one round: ask together what does not build on an answer."
+        f"If you cannot do it well with what you are shown, send no edit, but one line `{LOOK_UP} what you need to "
+        f"know`. Then, and before each later answer, you may look things up with tools, {most}."
+        if limits.on_request
+        else f"Before each answer you may look things up with your tools, {most}."
     )
-    return f"{system.rstrip()}\n\n{told}\n"
+    together = "What you ask in one reply is one round: ask together what does not build on an answer."
+    return f"{system.rstrip()}\n\n{told} {together}\n"
 
 
 def _answerable(desk: Desk) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from rolecall_server.context import PackSource
 from rolecall_server.craft.lookups import LookingUp, LookupSources, tools_for
 from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS
 from rolecall_server.craft.trial import Bench
-from rolecall_server.model import ChatMessage, Reply, ToolCall, estimate_tokens, use_tools
+from rolecall_server.model import ChatMessage, Reply, ToolCall, ToolLimits, estimate_tokens, use_tools
 from rolecall_server.sandbox import (
     Capabilities,
     Interpreter,
@@ -480,6 +480,30 @@ async def test_what_was_looked_up_stays_at_its_place_so_that_a_conversation_only
     for before, after in zip(model.asked, model.asked[1:], strict=False):
         assert after[: len(before)] == before
     assert [message.role for message in model.asked[2]] == ["system", "user", "assistant", "tool", "assistant", "user"]
+
+
+async def test_on_request_a_model_is_offered_its_tools_once_it_said_what_it_lacks(sources: LookupSources) -> None:
+    model = ScriptedModel(["Look up: who calls total", asking("outline", path="shop/cart.py"), "first", "second"])
+    client = LookingUp(model, tools_for(sources), ToolLimits(on_request=True))
+    opening = (ChatMessage("system", "s"), ChatMessage("user", "u"))
+    assert (await client.complete(opening)).text == "first"
+    assert [bool(wishes.tools) for wishes in model.wishes] == [False, True, True]
+    await client.complete([*opening, ChatMessage("assistant", "first"), ChatMessage("user", "more")])
+    assert "who calls total" in model.asked[-1][2].text, "what it said it lacked stays in the conversation"
+    for before, after in zip(model.asked, model.asked[1:], strict=False):
+        assert after[: len(before)] == before
+
+
+async def test_on_request_a_model_that_lacks_nothing_is_offered_tools_from_its_second_answer_on(
+    sources: LookupSources,
+) -> None:
+    model = ScriptedModel(["first", asking("outline", path="shop/cart.py"), "second"])
+    client = LookingUp(model, tools_for(sources), ToolLimits(on_request=True))
+    opening = (ChatMessage("system", "s"), ChatMessage("user", "u"))
+    assert (await client.complete(opening)).text == "first"
+    more = [*opening, ChatMessage("assistant", "first"), ChatMessage("user", "more")]
+    assert (await client.complete(more)).text == "second"
+    assert [bool(wishes.tools) for wishes in model.wishes] == [False, True, True]
 
 
 async def test_the_standard_library_is_documented_by_its_own_source(sources: LookupSources) -> None:

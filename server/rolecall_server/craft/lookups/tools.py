@@ -56,6 +56,10 @@ _AWAITED: dict[str, tuple[str, type[BaseModel], Callable[[LookupSources, Any], A
 }
 
 
+LOOK_UP = "Look up:"
+"""Begins the answer of a model that wants to look something up before it can do its work."""
+_NOW_LOOK = "Look it up with your tools now. Then do your work: all that you were told of it still holds."
+
 TOOL_NAMES = (*_AT_ONCE, *_AWAITED)
 """All lookups there are."""
 
@@ -99,7 +103,13 @@ class LookingUp(Relay):
         asked = tuple(messages)
         if wishes.shape is not None or wishes.tools:
             return await self.client.complete(asked, wishes)
-        talk = await use_tools(self.client, self._interludes.restore(asked), self.tools, wishes, limits=self.limits)
-        if talk.uses:
+        told = self._interludes.restore(asked)
+        if self.limits.on_request and not any(one.role == "assistant" for one in told):
+            reply = await self.client.complete(told, wishes)
+            if not reply.text.lstrip().startswith(LOOK_UP):
+                return reply
+            told = (*told, ChatMessage("assistant", reply.text), ChatMessage("user", _NOW_LOOK))
+        talk = await use_tools(self.client, told, self.tools, wishes, limits=self.limits)
+        if len(talk.messages) > len(asked) + 1:
             self._interludes.keep((*asked, ChatMessage("assistant", talk.reply.text)), talk.messages)
         return talk.reply

@@ -33,6 +33,9 @@ class ToolLimits:
     total_bytes: int = 120_000
     """Of all results together."""
     tool_timeout_s: float = 60.0
+    on_request: bool = False
+    """Before its first answer the model has to say what it lacks: what it is shown may do, and each round pays for all
+    that again."""
 
 
 DEFAULT_LIMITS = ToolLimits()
