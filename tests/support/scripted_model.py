@@ -15,13 +15,10 @@ class ScriptedModel:
     replies: Sequence[str | Reply | BaseException]
     asked: list[tuple[ChatMessage, ...]] = field(default_factory=list)
     """The conversation of each call."""
-    wishes: list[Wishes] = field(default_factory=list)
-    """The wishes of each call."""
     label: str = "a script"
 
     async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:
         self.asked.append(tuple(messages))
-        self.wishes.append(wishes)
         assert len(self.asked) <= len(self.replies), f"asked once more:\n{messages[-1].text}"
         said = self.replies[len(self.asked) - 1]
         if isinstance(said, BaseException):

@@ -133,6 +133,8 @@ class Wishes:
     """An endpoint may not be able to grant it: say it in words as well (`ask_for` does)."""
     tools: Sequence[ToolSpec] = ()
     """Offered, in words where the endpoint knows none; none is run by a client (`use_tools` does)."""
+    tools_told: bool = False
+    """The conversation says itself which tools there are, and how to ask for them in words."""
     parameters: Parameters = field(default_factory=Parameters)
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from rolecall_server.craft.lookups import LOOK_UP, LookingUp, LookupSources, tools_for
+from rolecall_server.craft.lookups import LookingUp, LookupSources, tell_lookups, tools_for
 from rolecall_server.model import NO_WISHES, ChatMessage, Chosen, ModelClient, Relay, Reply, ToolLimits, Wishes
 from rolecall_server.model.hidden_turns import Interludes
+from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.sandbox import NotRun
 from rolecall_server.settings import Settings
 from rolecall_server.team.model_calls.repacking import Repacking
@@ -24,10 +25,13 @@ from rolecall_server.text_work import beside_the_loop
 
 IN_A_TEAM = ToolLimits(rounds=3, calls=12)
 """Of a role of the team: each round is a call of the run, of which all roles together have a few dozen."""
-OF_A_BRIEF = ToolLimits(on_request=True)
+OF_A_BRIEF = ToolLimits(rounds=3, calls=12, in_words=True)
 """Of a brief for the Engineer alone."""
 OF_A_REPAIR = ToolLimits(rounds=2, calls=6, result_bytes=4_000, total_bytes=12_000)
 """Of a repair: each round pays once more for all that stands before it."""
+
+
+_PROMPTS = prompts_beside(__file__)
 
 
 def lookups_for(chosen: Chosen, settings: Settings, names: Sequence[str]) -> tuple[str, ...]:
@@ -54,14 +58,9 @@ def with_limits(system: str, desk: Desk) -> str:
         return system
     limits = desk.tool_limits
     most = f"in at most {limits.rounds} rounds and {limits.calls} calls"
-    told = (
-        f"If you cannot do it well with what you are shown, send no edit, but one line `{LOOK_UP} what you need to "
-        f"know`. Then, and before each later answer, you may look things up with tools, {most}."
-        if limits.on_request
-        else f"Before each answer you may look things up with your tools, {most}."
-    )
-    together = "What you ask in one reply is one round: ask together what does not build on an answer."
-    return f"{system.rstrip()}\n\n{told} {together}\n"
+    form = _PROMPTS["in words"] if limits.in_words else _PROMPTS["in form"]
+    told = form.format(most=most, lookups=tell_lookups(_answerable(desk)))
+    return f"{system.rstrip()}\n\n{told}\n"
 
 
 def _answerable(desk: Desk) -> tuple[str, ...]:

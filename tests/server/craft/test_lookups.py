@@ -12,10 +12,12 @@ import pytest
 
 from rolecall_analysis import Index
 from rolecall_server.context import PackSource
-from rolecall_server.craft.lookups import LookingUp, LookupSources, tools_for
+from rolecall_server.craft.lookups import LookingUp, LookupSources, tell_lookups, tools_for
 from rolecall_server.craft.lookups.sources import MAX_ANSWER_TOKENS
 from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, Reply, ToolCall, ToolLimits, estimate_tokens, use_tools
+from rolecall_server.model.chat_completions.openai_chat import OpenAIChat
+from rolecall_server.model.endpoint import Endpoint
 from rolecall_server.sandbox import (
     Capabilities,
     Interpreter,
@@ -27,6 +29,7 @@ from rolecall_server.sandbox import (
 )
 from rolecall_server.sandbox.python.places import PythonPlaces
 from rolecall_server.workspace import Workspace
+from support.chat_server import ChatServer
 from support.fixture import parse_fixture
 from support.scripted_model import ScriptedModel
 
@@ -482,28 +485,34 @@ async def test_what_was_looked_up_stays_at_its_place_so_that_a_conversation_only
     assert [message.role for message in model.asked[2]] == ["system", "user", "assistant", "tool", "assistant", "user"]
 
 
-async def test_on_request_a_model_is_offered_its_tools_once_it_said_what_it_lacks(sources: LookupSources) -> None:
-    model = ScriptedModel(["Look up: who calls total", asking("outline", path="shop/cart.py"), "first", "second"])
-    client = LookingUp(model, tools_for(sources), ToolLimits(on_request=True))
-    opening = (ChatMessage("system", "s"), ChatMessage("user", "u"))
-    assert (await client.complete(opening)).text == "first"
-    assert [bool(wishes.tools) for wishes in model.wishes] == [False, True, True]
-    await client.complete([*opening, ChatMessage("assistant", "first"), ChatMessage("user", "more")])
-    assert "who calls total" in model.asked[-1][2].text, "what it said it lacked stays in the conversation"
-    for before, after in zip(model.asked, model.asked[1:], strict=False):
-        assert after[: len(before)] == before
+IN_A_FENCE = '```tool\n{"name": "outline", "arguments": {"path": "shop/cart.py"}}\n```'
 
 
-async def test_on_request_a_model_that_lacks_nothing_is_offered_tools_from_its_second_answer_on(
+async def test_in_words_a_model_is_sent_no_form_for_its_tools_and_asks_for_them_in_its_text(
     sources: LookupSources,
 ) -> None:
-    model = ScriptedModel(["first", asking("outline", path="shop/cart.py"), "second"])
-    client = LookingUp(model, tools_for(sources), ToolLimits(on_request=True))
-    opening = (ChatMessage("system", "s"), ChatMessage("user", "u"))
-    assert (await client.complete(opening)).text == "first"
-    more = [*opening, ChatMessage("assistant", "first"), ChatMessage("user", "more")]
-    assert (await client.complete(more)).text == "second"
-    assert [bool(wishes.tools) for wishes in model.wishes] == [False, True, True]
+    with ChatServer([IN_A_FENCE, "first", "second"]) as chat:
+        endpoint = OpenAIChat(Endpoint(chat.base_url), "m", 5)
+        client = LookingUp(endpoint, tools_for(sources), ToolLimits(in_words=True))
+        opening = (ChatMessage("system", "s"), ChatMessage("user", "u"))
+        assert (await client.complete(opening)).text == "first"
+        more = [*opening, ChatMessage("assistant", "first"), ChatMessage("user", "more")]
+        assert (await client.complete(more)).text == "second"
+        await client.aclose()
+    assert not any("tools" in body for body in chat.asked)
+    roles = [[message["role"] for message in body["messages"]] for body in chat.asked]
+    with_answers = ["system", "user", "assistant", "user"]
+    assert roles[1:] == [with_answers, [*with_answers, "assistant", "user"]]
+    assert "def checkout(cart)" in chat.asked[1]["messages"][3]["content"]
+    assert chat.asked[0]["messages"][0]["content"] == "s", "who asks has told of the tools already"
+
+
+def test_each_lookup_is_told_with_its_arguments() -> None:
+    told = tell_lookups(["search", "read_lines"])
+    assert told.splitlines() == [
+        "- search(text, folder=''): The lines of all text files that hold a text.",
+        "- read_lines(path, first=1, last=200): Some lines of a file, numbered.",
+    ]
 
 
 async def test_the_standard_library_is_documented_by_its_own_source(sources: LookupSources) -> None:

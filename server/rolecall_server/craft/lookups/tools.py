@@ -56,12 +56,19 @@ _AWAITED: dict[str, tuple[str, type[BaseModel], Callable[[LookupSources, Any], A
 }
 
 
-LOOK_UP = "Look up:"
-"""Begins the answer of a model that wants to look something up before it can do its work."""
-_NOW_LOOK = "Look it up with your tools now. Then do your work: all that you were told of it still holds."
-
 TOOL_NAMES = (*_AT_ONCE, *_AWAITED)
 """All lookups there are."""
+
+
+def tell_lookups(names: Collection[str]) -> str:
+    """Return a line for each of the lookups called *names*: how it is called, and what it tells."""
+    every = {name: (said, takes) for name, (said, takes, _) in (*_AT_ONCE.items(), *_AWAITED.items())}
+    return "\n".join(f"- {name}({_arguments(takes)}): {said}" for name, (said, takes) in every.items() if name in names)
+
+
+def _arguments(takes: type[BaseModel]) -> str:
+    fields = takes.model_fields.items()
+    return ", ".join(name if one.is_required() else f"{name}={one.default!r}" for name, one in fields)
 
 
 def tools_for(sources: LookupSources, names: Collection[str] = TOOL_NAMES) -> tuple[ToolSpec, ...]:
@@ -103,13 +110,7 @@ class LookingUp(Relay):
         asked = tuple(messages)
         if wishes.shape is not None or wishes.tools:
             return await self.client.complete(asked, wishes)
-        told = self._interludes.restore(asked)
-        if self.limits.on_request and not any(one.role == "assistant" for one in told):
-            reply = await self.client.complete(told, wishes)
-            if not reply.text.lstrip().startswith(LOOK_UP):
-                return reply
-            told = (*told, ChatMessage("assistant", reply.text), ChatMessage("user", _NOW_LOOK))
-        talk = await use_tools(self.client, told, self.tools, wishes, limits=self.limits)
-        if len(talk.messages) > len(asked) + 1:
+        talk = await use_tools(self.client, self._interludes.restore(asked), self.tools, wishes, limits=self.limits)
+        if talk.uses:
             self._interludes.keep((*asked, ChatMessage("assistant", talk.reply.text)), talk.messages)
         return talk.reply

@@ -40,7 +40,7 @@ from rolecall_server.model import (
 )
 from rolecall_server.model.chat_completions.repetition import RepetitionWatch
 from rolecall_server.model.client import MAX_REPLY_CHARACTERS, OnText, TokenCount
-from rolecall_server.model.replies.plain_tools import in_words, read_calls, tell_tools
+from rolecall_server.model.replies.plain_tools import read_calls, spoken
 
 LIST_REQUEST = "rolecall/model/list"
 ASK_REQUEST = "rolecall/model/ask"
@@ -142,9 +142,9 @@ class AskedThroughEditor:
         Raises:
             RolecallError: there is none; the error says who acts next.
         """
-        spoken = tell_tools(messages, wishes.tools) if wishes.tools else in_words(messages)
+        told = spoken(messages, wishes)
         asked = replace(self, model=self._meant(wishes.parameters.model))
-        answer = await _Call(asked, str(next(_call_ids)), wishes.on_text).answer(spoken)
+        answer = await _Call(asked, str(next(_call_ids)), wishes.on_text).answer(told)
         if answer.error is not None:
             raise asked._failure(answer.error)
         if not answer.text.strip():

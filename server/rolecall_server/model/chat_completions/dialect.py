@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rolecall_server.model.client import ChatMessage, JsonShape, Parameters, ToolSpec, Wishes
-from rolecall_server.model.replies.plain_tools import tell_tools
+from rolecall_server.model.replies.plain_tools import spoken
 from rolecall_server.model.replies.schema import shape_of
 
 _OF_SHAPE = re.compile(
@@ -41,7 +41,8 @@ class Dialect:
         self, model: str, messages: Sequence[ChatMessage], wishes: Wishes, room: int | None = None
     ) -> dict[str, Any]:
         """Return the body of a request to *model*, if *wishes* name no other; its reply has at most *room* tokens."""
-        told = tell_tools(messages, wishes.tools) if wishes.tools and "tools" in self.refused else messages
+        are_in_words = wishes.tools_told or "tools" in self.refused
+        told = spoken(messages, wishes) if wishes.tools and are_in_words else messages
         body: dict[str, Any] = {
             "model": wishes.parameters.model or model,
             "messages": [_message(message) for message in told],
@@ -51,7 +52,7 @@ class Dialect:
         body |= {name: value for name, value in options.items() if name not in self.refused}
         if wishes.shape is not None and (response_format := self._response_format(wishes.shape)):
             body["response_format"] = response_format
-        if wishes.tools and "tools" not in self.refused:
+        if wishes.tools and not are_in_words:
             body["tools"] = [_tool(tool) for tool in wishes.tools]
         return body
 

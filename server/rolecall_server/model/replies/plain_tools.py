@@ -9,7 +9,7 @@ from typing import cast
 
 from pydantic import JsonValue
 
-from rolecall_server.model.client import ChatMessage, ToolCall, ToolSpec
+from rolecall_server.model.client import ChatMessage, ToolCall, ToolSpec, Wishes
 from rolecall_server.model.replies.schema import shape_of
 
 _FENCE = re.compile(r"^[ \t]*```[ \t]*tool[ \t]*\n", re.M), re.compile(r"^[ \t]*```[ \t]*$\n?", re.M)
@@ -29,16 +29,21 @@ The tools:
 {tools}"""
 
 
+def spoken(messages: Sequence[ChatMessage], wishes: Wishes) -> list[ChatMessage]:
+    """Return *messages* in words alone, with the tools in *wishes* described unless that was done."""
+    return tell_tools(messages, wishes.tools) if wishes.tools and not wishes.tools_told else in_words(messages)
+
+
 def tell_tools(messages: Sequence[ChatMessage], tools: Sequence[ToolSpec]) -> list[ChatMessage]:
     """Return *messages* in words alone, with *tools* described at the end of the first."""
     listed = "\n".join(
         f"- {tool.name}: {tool.description} Arguments: {json.dumps(shape_of(tool.arguments).schema)}" for tool in tools
     )
     how = _HOW.format(tools=listed)
-    spoken = in_words(messages)
-    if spoken and spoken[0].role == "system":
-        return [ChatMessage("system", f"{spoken[0].text}\n\n{how}"), *spoken[1:]]
-    return [ChatMessage("system", how), *spoken]
+    told = in_words(messages)
+    if told and told[0].role == "system":
+        return [ChatMessage("system", f"{told[0].text}\n\n{how}"), *told[1:]]
+    return [ChatMessage("system", how), *told]
 
 
 def in_words(messages: Sequence[ChatMessage]) -> list[ChatMessage]:

@@ -33,9 +33,9 @@ class ToolLimits:
     total_bytes: int = 120_000
     """Of all results together."""
     tool_timeout_s: float = 60.0
-    on_request: bool = False
-    """Before its first answer the model has to say what it lacks: what it is shown may do, and each round pays for all
-    that again."""
+    in_words: bool = False
+    """The model was told of them, and asks for them in its text: what is offered in form is used in any case, and each
+    round pays anew for all that was shown."""
 
 
 DEFAULT_LIMITS = ToolLimits()
@@ -92,7 +92,7 @@ async def use_tools(
     """
     desk = _Desk({tool.name: tool for tool in tools}, limits)
     said = list(messages)
-    with_tools = replace(wishes, tools=tools)
+    with_tools = replace(wishes, tools=tools, tools_told=limits.in_words)
     reply = await client.complete(said, with_tools)
     while reply.calls and not desk.ended_by:
         said.append(ChatMessage("assistant", reply.text, reply.calls))

@@ -18,7 +18,6 @@ from rolecall_server.context.manifest import read_manifest
 from rolecall_server.context.redaction import find_secrets
 from rolecall_server.craft.edits.edit_blocks import apply_edit_blocks, parse_edit_blocks
 from rolecall_server.craft.feedback import fenced
-from rolecall_server.craft.lookups import LOOK_UP
 from rolecall_server.review.proposals.anchor import text_with
 from rolecall_server.store import CallRow, Store
 from rolecall_server.team.experience.answers import edit_blocks, searched_lines
@@ -281,8 +280,7 @@ def _opening(request: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
 
 def _was_corrected(request: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether the model had spoken before, but for lookups: edits of that reply may lie beneath."""
-    said = (one for one in request if one["role"] == "assistant" and not one.get("calls"))
-    return any(not one["text"].lstrip().startswith(LOOK_UP) for one in said)
+    return any(message["role"] == "assistant" and not message.get("calls") for message in request)
 
 
 def _new_turns(request: Sequence[Mapping[str, Any]], before: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -92,14 +92,12 @@ async def test_the_models_own_words_are_kept_where_they_worked_at_once_with_what
     calls = (ToolCall("c1", "callers", '{"name": "total"}'), ToolCall("c2", "documentation", '{"name": "json.dumps"}'))
     looked = Reply("", "m", None, None, calls)
     asked = RunRequest(RoleName.ENGINEER, PRICE, brief="Let label() say EURO, and update its test.")
-    replies = ["Look up: who calls total()", looked, f"Said.\n\n{EURO}{EURO_TEST}"]
-    (row,) = exported(await play(tmp_path, replies, asked, SOUND), "chat").rows
+    (row,) = exported(await play(tmp_path, [looked, f"Said.\n\n{EURO}{EURO_TEST}"], asked, SOUND), "chat").rows
     assert isinstance(row, ChatRow)
-    opening = ["system", "user", "assistant", "user"]
-    assert [turn.role for turn in row.messages] == [*opening, "assistant", "tool", "tool", "assistant"]
-    assert [call.function.name for call in row.messages[4].tool_calls or ()] == ["callers", "documentation"]
-    assert "total(items)" in row.messages[5].content
-    assert row.messages[6].content == "[left out: it is of an installed package]"
+    assert [turn.role for turn in row.messages] == ["system", "user", "assistant", "tool", "tool", "assistant"]
+    assert [call.function.name for call in row.messages[2].tool_calls or ()] == ["callers", "documentation"]
+    assert "total(items)" in row.messages[3].content
+    assert row.messages[4].content == "[left out: it is of an installed package]"
     assert row.messages[-1].content == f"Said.\n\n{EURO}{EURO_TEST}"
 
 
