@@ -139,6 +139,7 @@ def read_start(root: Path, path: str, limit_bytes: int) -> tuple[bytes, Stamp] |
     Raises:
         OSError: it cannot be read.
     """
+    # A pipe that nobody writes to would block `open` for ever; a link may lead out of the repository.
     flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     location = f"{os.fspath(root)}/{path}"
     try:
@@ -146,6 +147,7 @@ def read_start(root: Path, path: str, limit_bytes: int) -> tuple[bytes, Stamp] |
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError:
+        # A link or a socket makes `open` fail with these flags; that is no file, and no error.
         if is_there(Path(location), Path.is_symlink) or not is_there(Path(location), Path.is_file):
             return None
         raise

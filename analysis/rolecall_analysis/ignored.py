@@ -74,6 +74,7 @@ def read_rules(text: str, folder: str = "") -> Rules:
         if not groups or groups[-1][0] != ignores:
             groups.append((ignores, []))
         groups[-1][1].append(expression)
+    # In git the last pattern that matches decides, so the last group is tried first.
     compiled = [(ignores, re.compile("|".join(found), re.DOTALL)) for ignores, found in reversed(groups)]
     return Rules(folder, tuple(compiled), tuple(problems))
 
@@ -201,6 +202,7 @@ def rules_above(root: Path) -> tuple[Rules, ...]:
     if top is None:
         return ()
     inside = root.relative_to(top).parts
+    # In git's order of precedence, the weakest first: whoever looks for a verdict begins at the end.
     found = [(0, read_rules(_text(excludes))) for excludes in (_users_excludes(top), _git_folder(top) / "info/exclude")]
     found += [(depth, read_rules(_text(top.joinpath(*inside[:depth], GITIGNORE)))) for depth in range(len(inside))]
     for end in range(1, len(inside) + 1):
@@ -218,6 +220,7 @@ def _way(folders: Iterable[str]) -> str:
 def _users_excludes(top: Path) -> Path:
     """Return the file of what the user leaves out of every repository, as git names it; it is asked once."""
     named = run_git(top, "config", "--type=path", "--get", "core.excludesFile")
+    # `Path.expanduser` raises where a user has no home directory.
     usual = Path(os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config"), "git/ignore")  # noqa: PTH111
     return top / named.removesuffix("\n") if named else usual
 

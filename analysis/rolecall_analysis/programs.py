@@ -20,6 +20,7 @@ _SAFE_OPTIONS = (
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
     *("-c", f"core.attributesFile={os.devnull}"),
+    # Without this, git writes the characters of a path that are not ASCII as octal numbers.
     *("-c", "core.quotePath=false"),
     *("-c", "diff.external="),
     *("-c", "log.showSignature=false"),
@@ -48,6 +49,7 @@ def run_git(root: Path, *arguments: str, stdin: str = "", stranger: Path | None 
     git = find_program("git", stranger or root)
     if git is None:
         return ""
+    # A file and no pipe: git may print before it has read all, and would then wait for us while we wait for it.
     with tempfile.TemporaryFile() as given:
         given.write(stdin.encode())
         given.seek(0)

@@ -46,6 +46,7 @@ class Snapshot:
         """Yield the paths of the files in which the identifier *name* occurs, in no order."""
         for path, version in self._mentions.of(name):
             record = self._files.record(path)
+            # The index of mentions keeps versions that files no longer have.
             if record is not None and record.version == version:
                 yield path
         yield from (path for path in self._files.unnumbered() if name in self._files[path].names)
@@ -103,6 +104,7 @@ class Snapshot:
         after._files = self._files.with_records(changes)
         after._mentions = self._mentions if mentions is None else mentions
         after._derived = {}
+        # All snapshots share this: an entry counts only for the very record that it was computed from.
         after._from_files = self._from_files
         same_paths = all((path in self._files) == (record is not None) for path, record in changes.items())
         after._from_paths = self._from_paths if same_paths else {}
@@ -112,6 +114,7 @@ class Snapshot:
         self, memory: dict[Hashable, object], key: Hashable, compute: Callable[[Snapshot], _Value]
     ) -> _Value:
         if key not in memory:
+            # Two threads may compute it at once: both return the value that was put in first.
             memory.setdefault(key, compute(self))
         return cast("_Value", memory[key])
 

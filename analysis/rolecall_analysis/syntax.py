@@ -74,6 +74,7 @@ def _is_harmless(source: bytes) -> bool:
 def _parse_guarded(source: bytes, old_tree: Tree | None) -> SyntaxTree:
     wall_deadline_s, deadline_s = time.monotonic() + PARSE_LIMIT_S, time.thread_time() + PARSE_LIMIT_S
 
+    # Only a parse that reads by a function can be stopped: for bytes, tree-sitter ignores the callback.
     def read(offset: int, _point: Point) -> bytes:
         return source[offset:]
 
@@ -94,6 +95,7 @@ def _mark_change(tree: Tree, old: bytes, new: bytes) -> None:
     """Tell *tree* which bytes of *old* are not those of *new*."""
     start = _shared_prefix(old, new)
     shared_end = _shared_prefix(old[start:][::-1], new[start:][::-1])
+    # Read backwards, a character begins with its last byte: what is shared may end within one.
     while shared_end and new[len(new) - shared_end] & 0xC0 == 0x80:
         shared_end -= 1
     old_end, new_end = len(old) - shared_end, len(new) - shared_end

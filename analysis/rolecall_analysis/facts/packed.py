@@ -98,6 +98,7 @@ def mentioned_names(packed: bytes) -> frozenset[str]:
 
 def mentions(packed: bytes, name: str) -> bool:
     """Return whether *name* is among the file's identifiers; a search in bytes, faster than `mentioned_names`."""
+    # An empty name would be found at the empty line that ends the identifiers.
     return name != "" and packed.find(b"\n%b\n" % name.encode("utf-8", "replace"), 0, _end_of_names(packed)) >= 0
 
 

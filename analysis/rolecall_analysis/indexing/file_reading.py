@@ -64,8 +64,10 @@ def read_files(root: Path, files: Sequence[tuple[str, bytes]]) -> list[FileReadi
 
 def read_file(root: Path, path: str, known_digest: bytes = b"") -> FileReading:
     """Return the facts of a file on disk. What cannot be read has a problem."""
+    # Before the file is read, so that a change that comes meanwhile is newer than this.
     read_at_ns = time.time_ns()
     try:
+        # One byte more than the limit, by which the parser sees that the file is too large.
         found = read_start(root, path, MAX_SOURCE_BYTES + 1)
     except OSError as error:
         problem = Problem(path, f"The file cannot be read: {error.strerror}.")

@@ -254,9 +254,11 @@ class Index:
             if document is None or record is None or record.text is not document.text:
                 return None
             content = document.text.encode("utf-8", "surrogatepass")
+            # A text whose bytes would be read as another one, as by an encoding cookie, says nothing about the file.
             if decode(content) != (document.text, None):
                 return None
             facts = self._snapshot.files[path]
+            # Without a stamp the file is read all the same; where it has this digest, it is not parsed.
             entry = FileEntry(None, digest_of(content), record.packed or pack(facts), bool(facts.problems), 0)
             self._known[path] = entry, Record(entry.packed)
             return entry
@@ -326,6 +328,7 @@ class Index:
 
     def _renumber(self) -> None:
         """Make the index of mentions anew, without the versions that are gone."""
+        # The names are read without the lock, which takes long; with it, only what has changed meanwhile.
         before = dict(self._known)
         mentions = Mentions()
         numbered = {

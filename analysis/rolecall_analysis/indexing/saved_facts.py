@@ -156,6 +156,7 @@ def _connect(location: Path, version: int) -> sqlite3.Connection:
     connection = sqlite3.connect(location, timeout=_LOCK_PATIENCE_S, check_same_thread=False, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
+        # A power failure may take the last commits; the files that they were about are then read again.
         connection.execute("PRAGMA synchronous = NORMAL")
         if connection.execute("PRAGMA user_version").fetchone() != (version,):
             with connection:
@@ -172,6 +173,7 @@ def _connect(location: Path, version: int) -> sqlite3.Connection:
 def _is_out_of_reach(error: sqlite3.DatabaseError) -> bool:
     """Return whether *error* may mean that the store is in order but not accessible to us, or not now."""
     code = getattr(error, "sqlite_errorcode", None)  # Python's own errors, about text that is none, have no code
+    # The lowest byte of an extended code is the code that it extends.
     return code is not None and (code & 0xFF) in _OUT_OF_REACH
 
 
@@ -194,4 +196,5 @@ def graph_version() -> int:
     for name in sorted(path.name for path in Path(tree_sitter.__file__).parent.parent.iterdir()):
         if name.startswith(_PARSERS) and name.endswith(".dist-info"):  # which has the version in its name
             digest.update(name.encode())
+    # SQLite keeps `user_version` as a signed number of 32 bits, and it is 0 in a new file.
     return int.from_bytes(digest.digest(), "big") >> 1 or 1

@@ -62,11 +62,12 @@ def main() -> None:
     )  # Ctrl-C in a terminal reaches every process; ours is told by its input
     if hasattr(os, "nice"):
         os.nice(NICENESS)
+    # What a library prints must not come between the replies: from here on, descriptor 1 is standard error.
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     trees: OrderedDict[tuple[bytes, str], Followed] = OrderedDict()
     try:
-        write_message(output, b"")
+        write_message(output, b"")  # says that this process runs: who started it waits for that
         while (message := read_message(sys.stdin.buffer)) is not None:
             write_message(output, _answer(decode_request(message), trees))
     except BrokenPipeError:

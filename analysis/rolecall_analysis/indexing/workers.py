@@ -196,6 +196,7 @@ class _Worker:
 
     def close(self) -> None:
         """End the process now, for good."""
+        # Before the kill: by this, the thread that waits for a reply tells a close from a crash.
         self._is_closed = True
         process = self._process
         if process is not None:
