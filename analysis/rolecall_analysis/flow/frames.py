@@ -132,6 +132,7 @@ def _run_keyed(flow: Flow, frame: Frame, block: Block) -> None:
     for result, owner, key_variable, start, end in block.keyed_loads:
         spot = Spot(frame, start, end)
 
+        # Bound as defaults: the loop has gone on when a key is found.
         def load_key(
             key: str | None, owner: int = base + owner, result: int = base + result, spot: Spot = spot
         ) -> None:

@@ -58,6 +58,7 @@ class Graph:
         if token in held:
             return
         reason = token & 3
+        # What is held for a surer reason says all that this token says.
         if reason and any(token - by in held for by in range(1, reason + 1)):
             return
         if not held:
@@ -120,6 +121,7 @@ def weakened(token: int, reason: int) -> int:
     return token if token & 3 >= reason else (token & ~3) | reason
 
 
+# Shared by all nodes that have nothing of their own: replaced by the first thing that is added, and never changed.
 _NOTHING_HELD: set[int] = set()
 _NO_LINKS: list[int] = []
 _NO_WATCHERS: list[Watcher] = []

@@ -59,6 +59,7 @@ def _distribution(folder: Path) -> Distribution:
 
 def _top_level(record: str) -> Iterator[str]:
     for line in record.splitlines():
+        # RECORD is a CSV file, in which a path with a comma is quoted; of each only the first part matters.
         first, slash, _ = line.partition(",")[0].lstrip('"').partition("/")
         is_code = first.endswith((".py", ".so", ".pyd")) or (slash and not first.endswith((".dist-info", ".data")))
         if is_code and first not in ("..", "__pycache__"):

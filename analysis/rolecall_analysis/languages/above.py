@@ -28,6 +28,7 @@ class LinesAbove:
         """Note a comment or an attribute; *before* is what stands before it on its line."""
         start_row = node.start_point[0]
         end_row, end_column = node.end_point
+        # Some grammars count the line break among the characters of a comment.
         if end_column == 0 and end_row > start_row:
             end_row -= 1
         if start_row > self.last.end_row + 1:

@@ -99,6 +99,7 @@ def grammar_of(language: Language, reading: GrammarReading, visit_comment: Handl
     return Grammar(
         language,
         reading,
+        # What is a node and a keyword alike, as `class` in JavaScript, is handled as a node alone.
         {number: handlers[kind] for kind, ids in numbers(handlers).items() for number in ids[:1]},
         number_set(reading.names),
         {number: reading.links[kind] for kind, ids in numbers(reading.links).items() for number in ids},

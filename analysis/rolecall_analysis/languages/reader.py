@@ -44,6 +44,7 @@ def read_tree(path: str, text: str, grammar: Grammar) -> FileFacts:
 
 def _parse(source: bytes, grammar: Grammar) -> Tree | None:
     if (pattern := grammar.reading.blanked) is not None:
+        # As many blanks as there were bytes: every offset stays that of the source.
         source = pattern.sub(lambda found: b" " * len(found[0]), source)
     deadline_s = time.thread_time() + PARSE_LIMIT_S
 

@@ -127,6 +127,7 @@ def _table(found: Any, key: str) -> Any:
 
 
 def _ini_section(text: str, section: str) -> Mapping[str, tuple[str, ...]]:
+    # Raw, because pytest takes a `%` in a value for what it is.
     parser = RawConfigParser(strict=False, allow_no_value=True)
     parser.read_string(text)
     found = dict(parser.items(section)) if parser.has_section(section) else {}

@@ -149,6 +149,7 @@ def bases_of(snapshot: Snapshot, definition: Definition) -> tuple[Definition, ..
 
 def lineage(snapshot: Snapshot, start: ClassKey) -> tuple[ClassKey, ...]:
     """Return the method resolution order of a class, as keys, with the classes of other packages at their places."""
+    # A dictionary that lives as long as the snapshot: it begins empty, and is filled here.
     known = snapshot.derived(_lineages, _lineages)
     if start not in known:
         known[start] = linearise(start, lambda key: direct_bases(snapshot, key))
@@ -242,6 +243,7 @@ def _base_keys(snapshot: Snapshot, definition: Definition) -> Iterable[ClassKey]
     keys: dict[ClassKey, None] = {}
     for base in definition.bases:
         place = definition.span.start
+        # In `class Cart(Cart)` the base is what the name meant before the class.
         meaning = values_of(snapshot, resolve_own(snapshot, definition.path, definition.scope, base, before=place))
         classes = [_key(t) for t in meaning.targets if isinstance(t, Definition) and t.kind == "class"]
         if not classes and base.rpartition(".")[2] not in _PLAIN_BASES:

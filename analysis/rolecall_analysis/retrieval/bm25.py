@@ -21,6 +21,7 @@ _Item = TypeVar("_Item", bound=Hashable)
 
 def rarity(n_documents: int, n_with_term: int) -> float:
     """Return the inverse document frequency of a term: how much it tells that a document has it."""
+    # The 1 keeps it above zero, also for a term that most documents have.
     return math.log(1 + (n_documents - n_with_term + 0.5) / (n_with_term + 0.5))
 
 

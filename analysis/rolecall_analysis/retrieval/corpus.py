@@ -212,6 +212,7 @@ def _post(postings: dict[str, bytearray], document: int, counts: Counter[str]) -
 def _in_passages(text: str, facts: FileFacts, numbers: _Numbers) -> tuple[array[int], tuple[Passage, ...]]:
     """Return the identifiers of *text* as numbers, and the places of the file's classes and functions among them."""
     found = [definition for definition in facts.definitions if definition.kind != "variable"]
+    # `splitlines` also ends lines at form feeds and the like, where the parser does not.
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     cuts = sorted({0, *(cut for definition in found for cut in _lines_of(definition)), len(lines)})
     words: array[int] = array("I")

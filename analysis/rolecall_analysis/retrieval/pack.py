@@ -56,6 +56,7 @@ def pack(
 
     @cache
     def read_lines(path: str) -> list[str]:
+        # With their ends, and not by `splitlines`, which also ends lines where the parser does not.
         return list(StringIO(snapshot.text(path) or "", newline=""))
 
     packed: list[PackedItem] = []
@@ -66,6 +67,7 @@ def pack(
         nearest = next(_nearer(snapshot, read_lines, item, left, count_tokens), item)
         left -= nearest.tokens - item.tokens
         packed.append(nearest)
+    # Once more: what holds an item may come after it in the ranking.
     return tuple(item for item in packed if not any(_holds(other, item) for other in packed))
 
 

@@ -58,6 +58,7 @@ def _rank_files(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[Ranke
     candidates.discard(query.seed or "")
     evidence = file_evidence(QueryTerms(corpus, query.text), snapshot, query, candidates)
     found = [Ranked(path, "", score, ()) for path, score in weighed(evidence, FILE_WEIGHTS).items()]
+    # Ties go by path, so that the order does not hang on that of a set.
     best = nsmallest(query.limit, found, key=lambda one: (-one.score, one.path))
     return tuple(replace(one, reasons=reasons(evidence, FILE_WEIGHTS, one.path, query.seed or "")) for one in best)
 

@@ -76,6 +76,7 @@ def stem(word: str) -> str:
     for ending in ("ation", "ing", "ion", "ed", "er", "or"):
         root = word.removesuffix(ending)
         if root != word and len(root) > 2 and not _VOWELS.isdisjoint(root):
+            # `running` is `run`, but `calling`, `passing` and `buzzing` come from words that end in two letters.
             word = root[:-1] if len(root) > 3 and root[-1] == root[-2] and root[-1] not in "lsz" else root
             break
     return word[:-1] if word.endswith("e") and len(word) > 3 else word
@@ -85,7 +86,7 @@ _VOWELS = frozenset("aeiouy")
 
 
 def _singular(word: str) -> str:
-    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+    if len(word) < 4 or not word.endswith("s") or word.endswith(("ss", "us", "is")):  # `class`, `status`, `axis`
         return word
     if word.endswith("ies"):
         return f"{word[:-3]}y"

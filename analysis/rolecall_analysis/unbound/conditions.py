@@ -80,6 +80,7 @@ def truth_of(source: bytes, node: Node) -> bool | None:
     if kind == _INTEGER:
         return text_of(source, node).strip("0_") != ""
     if kind == STRING:
+        # The two quotes are children of a string too: an empty one has no third.
         return node.named_child_count > 2 if not _has_interpolation(node) else None
     if kind in _LIST_LIKE or kind == _DICTIONARY:
         return _has_elements(node)

@@ -93,6 +93,7 @@ def read_exits(source: bytes, root: Node) -> Exits:
         if full.startswith(f"{module}.")
     }
     known |= {name for name in _NEVER_RETURN if "." not in name}
+    # A function that the file defines under such a name may come back: it is judged by its own code.
     known -= {name for name in known if name.rpartition(".")[2] in functions}
     return Exits(
         _with_own_functions(source, functions, known),

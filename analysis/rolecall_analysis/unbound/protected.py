@@ -117,6 +117,7 @@ def _except(trail: Trail, clause: Node, suite: Suite) -> Steps:
         return
     name = trail.text(alias)
     trail.bind(name)
+    # Python deletes the name at the end of the clause, however that is left.
     yield _cleaned_up(trail, lambda: _unbind(trail, name), lambda: suite(trail, _block_of(clause)))
 
 

@@ -297,6 +297,7 @@ def _follow(graph: FlowGraph, layout: _Layout, programs: list[list[list[_Step]]]
                 after = step(after)
         flows = [(following, after) for following in block.after]
         if block.may_raise and block.handler is not None:
+            # The state before the block: each statement that may raise where that is caught begins a block of its own.
             flows.append((block.handler, before))
         for following, state in flows:
             known = states.get(following)

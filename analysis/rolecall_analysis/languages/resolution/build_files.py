@@ -10,6 +10,7 @@ from typing import cast
 import msgspec
 
 _GO_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+# Strings are matched as well, first, and put back: `//` in an address begins no comment.
 _JSON_COMMENT = re.compile(r'("(?:[^"\\\n]|\\.)*+"?)|//[^\n]*|/\*.*?(?:\*/|\Z)', re.DOTALL)
 _TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]|\\.)*+"?)|,(?=\s*[}\]])')
 _ENTRY_FIELDS = ("source", "types", "module", "main")

@@ -123,10 +123,12 @@ def imported_files(project: Project, path: str, imported: Import) -> ImportTarge
 # JavaScript and TypeScript
 
 _SCRIPT_SUFFIXES = (".ts", ".tsx", ".d.ts", ".js", ".jsx", ".mjs", ".cjs", ".mts", ".cts")
+# TypeScript imports a file by the name that the compiled one will have: `./price.js` is `price.ts`.
 _WRITTEN_SUFFIXES = {".js": (".ts", ".tsx"), ".jsx": (".tsx",), ".mjs": (".mts",), ".cjs": (".cts",)}
 
 
 def _script(project: Project, path: str, imported: Import) -> ImportTargets:
+    # Bundlers take a query after the path: `./worker.js?worker`.
     module = imported.module.partition("?")[0]
     if module.startswith("."):
         return _one(_script_file(project, _join(posixpath.dirname(path), module)))
@@ -158,7 +160,7 @@ def _configured(project: Project, path: str, module: str) -> Iterable[str]:
 def _package_file(project: Project, module: str) -> str | None:
     """Return the file of a module in a package that is a folder of the repository."""
     parts = module.split("/")
-    n_name = 2 if module.startswith("@") else 1
+    n_name = 2 if module.startswith("@") else 1  # a scope is a part of the name: `@shop/price`
     folder = project.npm_packages.get("/".join(parts[:n_name]))
     if folder is None:
         return None
@@ -175,11 +177,13 @@ def _package_file(project: Project, module: str) -> str | None:
 
 
 def _go(project: Project, _path: str, imported: Import) -> ImportTargets:
+    # The longest name first: a module may lie in the folder of another one, and its name then begins with that one's.
     for name in sorted(project.go_modules, key=len, reverse=True):
         if imported.module == name or imported.module.startswith(f"{name}/"):
             folder = _join(project.go_modules[name], imported.module[len(name) + 1 :])
             return ImportTargets(_go_files(project, folder))
     parts = imported.module.split("/")
+    # Only packages of the standard library have no dot in the first part of their path.
     if project.go_modules or "." not in parts[0]:
         return _NOWHERE
     tails = ("/".join(parts[n:]) for n in range(1, len(parts)))

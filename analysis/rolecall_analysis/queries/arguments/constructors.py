@@ -180,7 +180,7 @@ def _fields(classes: Sequence[tuple[FileFacts, Definition]], definition: Definit
             if parameter is None:
                 found.pop(name, None)
             else:
-                found[name] = parameter
+                found[name] = parameter  # one that is defined anew keeps its place
     ordered = sorted(found.values(), key=lambda parameter: parameter.kind == "keyword only")
     return tuple(ordered)
 

@@ -76,9 +76,11 @@ class HistoryReader:
         return self._last
 
     def _read_messages(self, ids: Sequence[str]) -> None:
+        # Git prints nothing of a commit without changes: it is known as empty, and not asked for again.
         self._messages.update(dict.fromkeys(ids, ((), ())))
         for commit, rest in _records(self.root, ids, "--name-only", f"--format={_RECORD}%H{_FIELD}%B{_FIELD}"):
             message, _, listing = rest.partition(_FIELD)
+            # Git quotes a path with a quote, a backslash or a control character; such a file is passed over.
             files = tuple(path for path in listing.split("\n") if path and not path.startswith('"'))
             self._messages[commit] = tuple(terms(message[:MAX_MESSAGE_CHARACTERS])), files
 
@@ -92,6 +94,7 @@ def _changed_functions(diff: str) -> Iterator[tuple[str, str]]:
     path = ""
     for line in diff.split("\n"):
         if line.startswith("--- "):
+            # Git ends this line with a tab where the path has a space.
             path = line.removeprefix("--- a/").rstrip("\t") if line.startswith("--- a/") else ""
         elif path and (hunk := _HUNK.match(line)) and (name := _NAME.search(hunk[1])):
             yield path, name[1]
@@ -104,6 +107,7 @@ def _records(root: Path, ids: Sequence[str], *options: str) -> Iterator[tuple[st
     output = run_git(root, *drivers, *_DIFF, *options, stdin="".join(f"{commit}\n" for commit in ids)) if ids else ""
     for record in output.split(_RECORD)[1:]:
         commit, _, rest = record.partition(_FIELD)
+        # A message may hold the separator too: a record begins only with an id that was asked for.
         if commit in wanted:
             wanted.discard(commit)
             yield commit, rest

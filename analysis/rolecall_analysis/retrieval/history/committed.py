@@ -15,6 +15,7 @@ def committed_text(root: Path, path: str) -> str | None:
 
     Bytes that are no UTF-8 come back as replacement characters.
     """
+    # Without `./` git takes the path from the top of the repository, of which *root* may be a part.
     return run_git(root, "cat-file", "blob", f"HEAD:./{path}") or None
 
 
@@ -35,6 +36,7 @@ def texts_before(root: Path, commit: str, now: Mapping[str, str], suffixes: tupl
     found: dict[str, str | None] = {path: None for path in now if path not in blobs}
     for path, blob in blobs.items():
         text = now.get(path)
+        # Most files are as they were: an id that is the same spares a run of git for each of them.
         if text is not None and blob == _blob_id(text, len(blob)):
             continue
         before = run_git(root, "cat-file", "blob", blob)
