@@ -35,6 +35,7 @@ _MOST_DIGITS = 18
 """Of the number of a row; SQLite counts no further than to 2**63."""
 _MOST_SHOWN = 80
 
+# A proposal without a body is only reserved.
 _OF_ROOT = "SELECT body FROM proposal JOIN run ON run.id = run_id WHERE root = ? AND body != ''"
 _LATEST_STATE = """(
 SELECT state FROM decision WHERE decision.proposal_id = hunk.proposal_id AND decision.hunk_id = hunk.hunk_id
@@ -71,6 +72,7 @@ class Store:
 
     def moment(self) -> tuple[int, int]:
         """Something that is another whenever anything was stored meanwhile, here or by another process."""
+        # The first tells only of what other connections commit, the second only of what this one does.
         return self.select("PRAGMA data_version")[0][0], self.connection.total_changes
 
     def add_run(self, root: Path, role: str, path: str, brief: str) -> str:

@@ -87,6 +87,7 @@ def end_change(store: Store, number: int) -> None:
 def claim_abandoned_changes(store: Store) -> tuple[BegunRow, ...]:
     """Return the changes of files whose process has ended; they are this process's now, and no other's."""
     rows = store.select("SELECT id, root, body, process_id, process_start FROM begun")
+    # `IS`, because the start of a process may be NULL, to which nothing is equal.
     claim = "UPDATE begun SET process_id = ?, process_start = ? WHERE id = ? AND (process_id, process_start) IS (?, ?)"
     claimed: list[BegunRow] = []
     for number, root, body, *maker in rows:

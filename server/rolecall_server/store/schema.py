@@ -155,6 +155,7 @@ def make_tables(connection: sqlite3.Connection, path: Path) -> None:
     """
     if _version(connection) != SCHEMA_VERSION:
         with connection:
+            # Another process may change the tables until the lock is held, so they are checked once more.
             connection.execute("BEGIN IMMEDIATE")
             check_tables(connection, path)
             _update(connection)
@@ -171,6 +172,7 @@ def _update(connection: sqlite3.Connection) -> None:
     for table, columns in _LATER_COLUMNS.items():
         for name in columns.keys() - there[table] if table in there else ():
             connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {columns[name]}")
+    # `executescript` would commit what was begun, and all of this is one transaction.
     for statement in _SCHEMA.split(";"):
         connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -38,6 +38,7 @@ def open_store(path: Path) -> Store:
         try:
             return Store(path, _connect(path))
         except sqlite3.DatabaseError as error:
+            # A locked file or a full disk is such an error, and no damage: nothing is moved then.
             if isinstance(error, sqlite3.OperationalError):
                 raise
             raise _set_aside(path, error) from error
@@ -66,6 +67,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     try:
         check_tables(connection, path)  # before anything is written
         connection.execute("PRAGMA journal_mode = WAL")
+        # In WAL mode nothing less syncs each commit to the disk.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
         make_tables(connection, path)

@@ -25,6 +25,7 @@ _BLANK_LINE = re.compile(rb"\n\r?\n|\r\r")
 def bound(response: httpx2.Response, source: str, max_bytes: int = MAX_BODY_BYTES) -> None:
     """Have the body of *response*, which comes from *source*, end in `ReplyMalformed` where it passes a limit."""
     assert isinstance(response.stream, httpx2.AsyncByteStream)
+    # Taken out of the headers, or httpx would unpack the body as well, and without a limit.
     packing = response.headers.pop("content-encoding", "").strip().lower()
     is_stream = "event-stream" in response.headers.get("content-type", "")
     response.stream = _Bounded(response.stream, packing, source, max_bytes, _MAX_EVENT_LINES if is_stream else 0)
@@ -63,7 +64,7 @@ class _Bounded(httpx2.AsyncByteStream):
         self._n_since += len(piece)
         self._n_lines += piece.count(b"\n") + piece.count(b"\r")
         seen = self._tail + piece
-        self._tail = seen[-3:]
+        self._tail = seen[-3:]  # a blank line may begin in one piece and end in the next
         for end in _BLANK_LINE.finditer(seen):
             self._n_since, self._n_lines = len(seen) - end.end(), 0
         if self._n_bytes > self._max_bytes:
@@ -78,6 +79,7 @@ class _Unpacker:
     """Unpacks gzip and zlib piece by piece, so that no chunk becomes a thousand times as long at once."""
 
     def __init__(self) -> None:
+        # With 32, zlib tells by the header whether it is gzip or zlib.
         self._packed = zlib.decompressobj(zlib.MAX_WBITS | 32)
 
     def __call__(self, chunk: bytes) -> Iterator[bytes]:

@@ -188,7 +188,7 @@ class OpenAIChat:
         if response.status_code == 429:
             await response.aread()
             if quota_spent(response.text):
-                response.headers["x-should-retry"] = "false"
+                response.headers["x-should-retry"] = "false"  # the SDK asks this header first
 
 
 async def _completions(stream: _Stream) -> AsyncIterator[Completion]:
@@ -196,6 +196,7 @@ async def _completions(stream: _Stream) -> AsyncIterator[Completion]:
     content_type = stream.response.headers.get("content-type", "")
     if "json" in content_type:
         yield Completion.model_validate_json(await stream.response.aread())
+    # A web page brings no chunk, and `PartialReply.finish` says of none that this is no chat completion.
     elif "html" not in content_type:
         async for chunk in stream:
             yield Completion.model_validate(chunk)

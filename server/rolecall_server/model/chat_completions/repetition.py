@@ -33,6 +33,7 @@ class RepetitionWatch:
 def _period(tail: str) -> int | None:
     """Return the length of the period with which *tail* repeats itself, if it is at most `_MAX_PERIOD_CHARACTERS`."""
     end = tail[-_MAX_PERIOD_CHARACTERS:]
+    # In a text that repeats itself, its end stands once more one period earlier: one search finds the only candidate.
     before = tail.rfind(end, 0, -1)
     period = len(tail) - len(end) - before
     if before < 0 or period > _MAX_PERIOD_CHARACTERS or tail[period:] != tail[:-period]:

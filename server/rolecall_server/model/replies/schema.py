@@ -54,6 +54,7 @@ def _strict(schema: JsonValue) -> JsonValue:
     kept = {key: value for key, value in schema.items() if key not in ("title", "default")}
     strict: dict[str, JsonValue] = {}
     for key, value in kept.items():
+        # Keys in these are names of fields and types, and a field may be called `title` or `default`.
         if key in ("properties", "$defs") and isinstance(value, dict):
             strict[key] = {name: _strict(each) for name, each in value.items()}
         else:

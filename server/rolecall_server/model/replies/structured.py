@@ -167,6 +167,7 @@ def _validated(answer_type: type[T], data: JsonValue) -> tuple[T | None, JsonVal
                 return None, data, [_Wrong((), f"{error.error_count():,} places in it are wrong.")]
             details = error.errors(include_url=False, include_context=False)
             extra = [detail["loc"] for detail in details if detail["type"] == "extra_forbidden"]
+            # Where the data has no such place, as within a union, nothing is taken out, and the loop would not end.
             if not extra or (less := _without(data, extra)) == data:
                 return None, data, [_Wrong(pick(data, detail["loc"]), detail["msg"]) for detail in details]
             data = less

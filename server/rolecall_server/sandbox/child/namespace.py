@@ -28,6 +28,7 @@ def enter_with_overlay(own: str, size: str, target: str, changes: str, original:
     """
     user, group = os.getuid(), os.getgid()
     _check(_libc.unshare(_CLONE_NEWUSER | _CLONE_NEWNS), "a user namespace")
+    # In this order: who is not root may map a group only after giving up `setgroups`.
     for name, content in (("setgroups", "deny"), ("uid_map", f"0 {user} 1"), ("gid_map", f"0 {group} 1")):
         _write(f"/proc/self/{name}", content)
     _check(_libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None), "a private mount namespace")

@@ -39,6 +39,7 @@ def main() -> int:
     request = json.loads((_here / "request.json").read_text("utf-8"))
     target = Path(request["copy"], request["path"])
     _forget_modules_in(request["copy"])
+    # Python believes these by time in seconds and size, in which a mutant may be like the text before it.
     for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
         compiled.unlink()
     collected = _Collected(request, target)

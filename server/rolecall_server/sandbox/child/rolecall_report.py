@@ -214,6 +214,7 @@ class Watch:
         yield
         self._session.enter("")
 
+    # A wrapper that comes first is the outermost: what stands below its `yield` comes last.
     @pytest.hookimpl(hookwrapper=True, tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> Generator[None, Any, None]:
         result = yield

@@ -222,6 +222,7 @@ class Redirection:
         self._copy = copy
         self._below = f"{original}{os.sep}"
         environment = [os.path.realpath(prefix) for prefix in (sys.prefix, sys.base_prefix)]
+        # An environment in the workspace is not copied: its modules come from where it lies.
         self._kept = tuple(f"{kept}{os.sep}" for kept in (copy, *environment) if str(kept).startswith(self._below))
 
     def start(self) -> None:

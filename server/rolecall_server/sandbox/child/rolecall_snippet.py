@@ -20,6 +20,7 @@ def main(snippet: str, report: str) -> int:
     Path(report).write_text("started\n", "utf-8")
     text = Path(snippet).read_text("utf-8")
     sys.path[0], sys.argv[:] = str(Path.cwd()), [_NAME]
+    # There is no file of that name: without this, a traceback would show no line of the snippet.
     linecache.cache[_NAME] = len(text), None, text.splitlines(keepends=True), _NAME
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     try:

@@ -44,6 +44,7 @@ def main() -> int:
             import coverage  # noqa: F401
     gc.enable()
     sys.path[:2] = [os.getcwd(), *roots, lent]  # noqa: PTH109
+    # For the Pythons that tests start.
     os.environ["PYTHONPATH"] = os.pathsep.join([*roots, lent])
     return run(arguments, roots)
 

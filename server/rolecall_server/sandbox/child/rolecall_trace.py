@@ -233,6 +233,7 @@ class Trace:
 
     def _returns(self, call: _Call, frame: FrameType, argument: Any) -> None:
         del self._calls[frame]
+        # The interpreter tells of a return of None as well where an error leaves the function.
         if not call.raising or argument is not None:
             self._note(call, frame.f_lineno, "return", call.changed(frame), describe(argument))
         elif not call.depth and not call.raising.startswith(tuple(end.__name__ for end in _ENDS)):

@@ -52,6 +52,7 @@ def main(arguments: list[str]) -> int:
 
         libc = ctypes.CDLL(None)
         libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        # On any other machine this is call -1, which is none and changes nothing.
         libc.syscall(_KEYCTL.get(os.uname().machine, -1), _KEYCTL_JOIN_SESSION_KEYRING, None)
     if "overlay" in options:
         import namespace  # pyright: ignore[reportMissingImports] -- it lies beside this file

@@ -88,7 +88,7 @@ def _of_conda(root: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield the environment that the workspace's own file names, among those that conda knows."""
     said = (_CONDA_NAME.search(_read(root / name)) for name in _CONDA_FILES)
     named = next((found[1] for found in said if found), "")
-    if not named.strip("."):
+    if not named.strip("."):  # `..` would lead to another folder
         return
     known = _read(_home(environ) / ".conda" / "environments.txt").splitlines()
     active = environ.get("CONDA_PREFIX", "")

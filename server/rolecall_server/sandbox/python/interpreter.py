@@ -92,6 +92,7 @@ def find_interpreter(root: Path, setting: str, environ: Mapping[str, str]) -> In
     """
     if setting:
         return _from_setting(root, setting, environ)
+    # The first one counts also where it does not work, which is said then.
     for folder, source in environments_of(root, environ):
         return _from_environment(folder, source)
     for name in _ON_PATH:
@@ -202,6 +203,7 @@ async def _ask(shadow: Shadow, interpreter: Interpreter) -> Capabilities | NotRu
 
 def _question(program: Path, folder: RunFolder) -> Command:
     python = (str(program), "-B", "-c", _QUESTIONS.replace("MARK", repr(_ANSWER)), *_reporting())
+    # By the home directory `site` works out where the user's own packages lie; nothing of it is shown for that.
     environment = clean_environment(folder, [program.parent]) | {"HOME": str(Path.home())}
     return Command(python, environment)
 
@@ -254,7 +256,7 @@ def _read_answer(said: dict[str, Any], program: Path, places: PythonPlaces, shad
         tools=tuple(sorted(set(map(str, said["tools"])))),
         search_path=tuple(entry for entry in entries if _may_read(entry, places, shadow)),
         places=places if not isinstance(shadow.confinement, Unconfined) else replace(places, left_out=()),
-        user_base=user_base if user_base == Path.home() / ".local" else None,
+        user_base=user_base if user_base == Path.home() / ".local" else None,  # only that one is shown behind walls
         compiled={name: zlib.decompress(base64.b64decode(said["compiled"][name])) for name in _REPORTING},
     )
 

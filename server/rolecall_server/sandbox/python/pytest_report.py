@@ -165,6 +165,7 @@ def path_neutraliser(shadow: Shadow, folder: RunFolder) -> Callable[[str], str]:
     What lies in the copy or in the workspace becomes relative to it, the run's own folders become ``~`` and
     ``$TMPDIR``, libraries ``<python>``, and the addresses of objects are left out.
     """
+    # Inner folders before those that hold them, or only the beginnings of their paths would be replaced.
     names = [
         (folder.temporary, "$TMPDIR"),
         (folder.home, "~"),
@@ -176,7 +177,7 @@ def path_neutraliser(shadow: Shadow, folder: RunFolder) -> Callable[[str], str]:
     patterns = [
         (re.compile(rf"(?<![\w.-]){re.escape(str(place))}(?:(/)|(?![\w.-]))"), name)
         for place, name in names
-        if len(place.parts) > 1
+        if len(place.parts) > 1  # the root of the disk begins every path
     ]
 
     def neutral(text: str) -> str:

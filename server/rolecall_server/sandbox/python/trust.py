@@ -118,6 +118,7 @@ def _is_tracked(path: Path, floor: Path) -> bool:
 def _fingerprint(chain: list[Path], floor: Path) -> str:
     digest = hashlib.sha256()
     for part in _parts(chain, floor):
+        # With the lengths, parts that are divided in another way have another fingerprint.
         digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()
 

@@ -128,6 +128,7 @@ def _broken(package: RunnerPackage, events: Sequence[dict[str, Any]], output: st
 
 def _said_of(name: str, events: Sequence[dict[str, Any]]) -> Iterator[str]:
     for event in events:
+        # What concerns the build has `ImportPath` instead, and that may say more: `shop [shop.test]`.
         is_of_it = event.get("Package") == name or str(event.get("ImportPath", "")).partition(" ")[0] == name
         if is_of_it and "Output" in event and "Test" not in event:
             yield event["Output"]

@@ -51,6 +51,7 @@ class JestLike:
         if self.name == "vitest":
             return ("run", "--reporter=json", report, "--no-color", "--passWithNoTests")
         cache = f"--cacheDirectory={folder.temporary / 'jest'}"
+        # Without this, jest takes the paths for patterns.
         files = ("--runTestsByPath",) if names_files else ()
         return ("--ci", "--json", report, cache, "--watchman=false", "--colors=false", "--passWithNoTests", *files)
 

@@ -99,6 +99,7 @@ def _sweep(root: Path, source: Path, known: _Known) -> Iterator[str]:
     pending = [root]
     while pending:
         folder = pending.pop()
+        # Code that ran in it may have taken away our right to look inside.
         folder.chmod(0o700)
         for entry in [*os.scandir(folder)]:
             path = os.path.relpath(entry.path, root)
@@ -155,6 +156,7 @@ def _open(folder: Path, source: Path) -> IO[str] | None:
     """Open the file to be locked in *folder*, after noting there whose copy the folder holds."""
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        # Written each time: the time of its change says when the copy was last used.
         (folder / "source").write_bytes(os.fsencode(source))
         return (folder / "lock").open("w")
     return None

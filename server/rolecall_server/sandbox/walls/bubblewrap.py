@@ -134,6 +134,7 @@ class Bubblewrap:
         yield from (str(PRLIMIT), f"--data={data}", f"--fsize={size}", f"--nproc={processes}", "--core=0", "--")
 
     def _walls(self, room: ConfinedPaths) -> Iterator[str]:
+        # `--unshare-all` only tries to make a user namespace, and `--disable-userns` insists on one.
         yield from ("--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session")
         yield from ("--cap-drop", "ALL", "--uid", str(os.getuid()), "--gid", str(os.getgid()))
         yield from _system()

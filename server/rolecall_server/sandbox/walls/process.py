@@ -170,6 +170,7 @@ async def _start(
     started = await asyncio.get_running_loop().subprocess_exec(
         lambda: _Watcher(output_bytes),
         *arguments,
+        # The supervisor's lifeline: it ends the run when this pipe is closed, also because the server died.
         stdin=asyncio.subprocess.PIPE if os.name == "posix" else asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.STDOUT,
@@ -269,6 +270,7 @@ def _supervisor_did_its_work(return_code: int | None) -> bool:
 
 def _kill_marked(marker: str) -> None:
     deadline = time.monotonic() + _END_DEADLINE_S
+    # Again and again: a process may fork between the moment it is found and the moment it is killed.
     while (marked := [process for process in psutil.process_iter() if _is_marked(process, marker)]) and (
         time.monotonic() < deadline
     ):

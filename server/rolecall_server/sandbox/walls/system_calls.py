@@ -68,6 +68,7 @@ _REFUSED = {
     **dict.fromkeys(("setns", "ptrace", "process_vm_readv", "process_vm_writev", "pidfd_getfd", "syslog"), errno.EPERM),
     # A program that could do with them takes "this kernel has none" for an answer: glibc asks clone3 first.
     **dict.fromkeys(("add_key", "request_key", "keyctl", "bpf", "perf_event_open", "userfaultfd"), errno.ENOSYS),
+    # The flags of clone3 lie in memory, where no filter can look: all of its calls are refused.
     **dict.fromkeys(_EVERYWHERE.keys() - {"pidfd_getfd"}, errno.ENOSYS),
 }
 """The calls that fail whatever their arguments, and the error of each."""
