@@ -44,7 +44,7 @@ class CargoTests:
         shutil.copyfile(_SCRIPT, folder.plugin / _SCRIPT.name)
         home = Path(os.environ.get("CARGO_HOME", Path.home() / ".cargo"))
         toolchains = Path(os.environ.get("RUSTUP_HOME", Path.home() / ".rustup"))
-        runner = f'target."cfg(all())".runner = ["/bin/sh", "{folder.plugin / _SCRIPT.name}"]'  # holds for every target
+        runner = f'target."cfg(all())".runner = ["/bin/sh", "{folder.plugin / _SCRIPT.name}"]'  # `all()` is always true
         test = (
             str(cargo),
             "test",
