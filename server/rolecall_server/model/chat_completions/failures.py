@@ -21,7 +21,6 @@ _MOST_OF_AN_ADDRESS = 200
 def explain(error: Exception, asked: Asked) -> RolecallError:
     """Return *error* in our words; there are some for every exception, and none contain the API key."""
     match error:
-        # The SDK may hide what `bodies.bound` raises in an error of its own.
         case _ if own := next((cause for cause in _causes(error) if isinstance(cause, RolecallError)), None):
             failure = own
         case openai.APIStatusError() if error.response.has_redirect_location:
