@@ -72,7 +72,9 @@ def _strike_again(number: int) -> None:
 def held_back() -> Generator[None, None, None]:
     """Have a signal end the command only when the block is left, so that what is changed within is changed whole."""
     came: list[int] = []
+    # Python lets the main thread alone set handlers.
     handlers = {number: signal.getsignal(number) for number in _ENDING} if _is_main_thread() else {}
+    # None stands for a handler that Python did not set; Python could not put it back.
     heard = {number: handler for number, handler in handlers.items() if handler not in (signal.SIG_IGN, None)}
     for number in heard:
         signal.signal(number, lambda number, frame: came.append(number))
@@ -112,6 +114,7 @@ async def _cancelled_by_signals(work: Coroutine[Any, Any, _T]) -> _T:
     assert task is not None
     _cancel.append(lambda: loop.call_soon_threadsafe(task.cancel))
     try:
+        # Else a signal that comes just before the loop begins to wait is noticed only after that wait.
         with _signals_as_bytes() as came:
             with suppress(NotImplementedError):  # Windows' loops do so by themselves
                 loop.add_reader(came, os.read, came, 64)
@@ -157,6 +160,7 @@ def _signals_raise() -> Generator[None, None, None]:
 def _signals_as_bytes() -> Generator[int, None, None]:
     """Yield a descriptor that becomes readable when a signal comes."""
     reading, writing = os.pipe()
+    # `set_wakeup_fd` refuses a descriptor that blocks.
     os.set_blocking(writing, False)
     before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
     try:
@@ -199,5 +203,6 @@ def _end_in_any_case() -> None:
 def _end_at_last() -> None:
     time.sleep(_TIDYING_S)
     with suppress(OSError):
+        # Not through `sys.stderr`: the code that hangs may hold its lock.
         os.write(2, b"\nStopped; what was under way was broken off.\n")
     os._exit(STOPPED)

@@ -70,8 +70,10 @@ def _in_pieces(text: str, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
 def _in_hex(text: str, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
     squeezed = _Squeezed(text, r"(?:0x|\\x|%)?([0-9A-Za-z])")
     digits = squeezed.characters.translate(_ZERO_FOR_OTHERS)
+    # Two digits are one byte, and nothing tells which digit is the first of a pair: both are tried.
     for skipped in (0, 1):
         whole = (len(digits) - skipped) // 2 * 2
+        # Latin-1 gives one character for each byte, so that a place in it leads back to a place in the text.
         decoded = bytes.fromhex(digits[skipped : skipped + whole]).decode("latin-1")
         for at, end in _both_ways(decoded, wanted):
             yield squeezed.place(skipped + 2 * at, skipped + 2 * end)

@@ -87,6 +87,7 @@ def found_within(view: PackSource, path: str, brief: str, room_tokens: int, reas
     ranked = [(one.path, one.name) for one in rank(corpus_of(view), view.snapshot, query)]
     wanted = [*dict.fromkeys([*_said(view.snapshot, brief, [path]), *ranked])]
     whole = whole_file(view, path, reason)
+    # `_shown` takes a share of the room for all files; here the whole room is for this one.
     (item,) = _shown(view, [path], wanted, {path: whole}, int(room_tokens / _SHARE)) or [
         in_parts(view, path, (), reason)
     ]

@@ -34,6 +34,7 @@ def named_files(workspace: Workspace, brief: str) -> tuple[str, ...]:
     Raises:
         FileRefused: the workspace is no folder that can be read.
     """
+    # A path at the end of a sentence comes with the full stop.
     words = [word.rstrip(".-") for word in _PATH.findall(brief)]
     titles = {path.name: path.stem.lower() for path in _files_at(workspace.root) if path.suffix in _PROSE}
     spoken = {word.lower() for word in words}

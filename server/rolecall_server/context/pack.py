@@ -353,6 +353,7 @@ def _call_sites(view: PackSource, path: str, targets: Sequence[Definition]) -> I
             for site in callers(view.snapshot, target)
             if site.path != path and not is_test(view.snapshot, site.path) and _is_caller(view, site, target)
         ]
+        # Reversed, for a dictionary keeps the last value of a key and the first call of each caller is wanted.
         of_each = {(site.path, site.caller): site for site in reversed(sites)}
         for site in list(reversed(of_each.values()))[:most]:
             place = (site.path, site.call.span.start.line)

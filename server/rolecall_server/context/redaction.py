@@ -64,6 +64,7 @@ class Covers:
 
     def cover(self, text: str) -> str:
         """Return *text* with a cover for each secret, and for each word of its own that is a cover already."""
+        # A short secret stands by chance in any long text; its mask does not.
         told = [secret for mask, secret in self.unmasked.items() if len(secret) >= MIN_CHARACTERS or mask in text]
         text = self._without_masks(text)
         encoded = [Secret(ENCODED, *place) for place in find_encoded(text, (*self.watched, *self.fixtures))]
@@ -81,6 +82,7 @@ class Covers:
         done = 0
         for secret in in_order([*secrets, *taken]):
             look_at_the_clock()
+            # Digits behind a secret go under its cover too: behind the cover they would be read as part of its number.
             end = max(secret.end, _DIGITS.match(text, secret.end).end())  # pyright: ignore[reportOptionalMemberAccess]
             parts += [text[done : secret.start], self._cover_of(text[secret.start : end], secret.kind, text, ours)]
             done = end

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from rolecall_server.text_work import look_at_the_clock
 
+# No part of a pattern repeats without a bound, so that a long line is read in little time.
 _FORMS = {
     "PRIVATE_KEY": r"-----BEGIN [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----(?:[^-<>{}]|-(?!-)){20,12000}"
     r"-----END [A-Z ]{0,20}PRIVATE KEY(?: BLOCK)?-----",
@@ -26,6 +27,7 @@ _FORMS = {
     "TELEGRAM_TOKEN": r"\d{8,10}:AA[A-Za-z0-9_-]{32,35}",
     "GOOGLE_KEY": r"AIza[A-Za-z0-9_-]{35}|GOCSPX-[A-Za-z0-9_-]{20,400}|ya29\.[A-Za-z0-9_-]{20,400}",
     "STRIPE_KEY": r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{16,400}|whsec_[A-Za-z0-9+/=]{24,400}",
+    # Not `sk-ssh-` and `sk-ecdsa-`: the types of OpenSSH's keys begin so.
     "MODEL_KEY": r"sk-(?!ssh-|ecdsa-)(?:ant-|proj-|svcacct-|or-v1-)?[A-Za-z0-9_-]{20,400}|hf_[A-Za-z0-9]{30,400}"
     r"|api_org_[A-Za-z]{34}|gsk_[A-Za-z0-9]{40,400}|r8_[A-Za-z0-9]{30,400}|xai-[A-Za-z0-9]{40,400}|pplx-[A-Za-z0-9]{40,400}",
     "PACKAGE_TOKEN": r"npm_[A-Za-z0-9]{36}|pypi-AgE[A-Za-z0-9_-]{50,400}|rubygems_[a-f0-9]{48}|cio[A-Za-z0-9]{32}"
@@ -187,6 +189,7 @@ def in_order(places: Iterable[Secret]) -> tuple[Secret, ...]:
 def _candidates(text: str) -> Iterator[Secret]:
     for match in _FORM.finditer(text):
         if not _PLACEHOLDERS.fullmatch(match[0]):
+            # No group within a form has a name, so the last group that has one is the form itself.
             yield Secret(match.lastgroup or "SECRET", *match.span())
     for pattern, kind in ((_IN_ADDRESS, "PASSWORD"), (_NETRC, "PASSWORD"), (_IN_COMMAND, "PASSWORD")):
         for match in pattern.finditer(text):
@@ -235,6 +238,7 @@ def is_generated(value: str, n_turns: int = 3) -> bool:
     if _PLACEHOLDERS.fullmatch(value) or _CODE.search(value):
         return False
     found = len(_TURN.findall(value))
+    # Under a clear name, what looks like words with numbers is a secret all the same once it turns often enough.
     if _NAMED.fullmatch(value) and not found >= n_turns == _TURNS_UNDER_A_CLEAR_NAME:
         return False
     return found >= max(n_turns, len(value) // _CHARACTERS_PER_TURN)

@@ -73,6 +73,7 @@ def read_range(arguments: Mapping[str, Any]) -> types.Range | None:
             types.Position(int(start["line"]), int(start["character"])),
             types.Position(int(end["line"]), int(end["character"])),
         )
+    # Python reads a number such as 1e999 as infinity, and `int` refuses that with an OverflowError.
     except (KeyError, TypeError, ValueError, OverflowError):
         return None
 

@@ -68,6 +68,7 @@ async def current_snapshot(session: Session, folder: Folder) -> Snapshot:
     """Wait until the first scan of *folder* is done and every reported change has been read, and return its
     code graph.
     """
+    # All who ask wait for this one future: without the shield, one that is cancelled would cancel it for the others.
     await asyncio.shield(folder.graph.ready)
     while busy := [
         task for task in (folder.graph.reading, folder.graph.refreshing) if task is not None and not task.done()
@@ -87,6 +88,7 @@ def document_changed(session: Session, folder: Folder, path: str) -> None:
     """Have the graph see that the document *path* was opened, edited or closed."""
     folder.graph.unseen.add(path)
     document = session.document_at(folder, path)
+    # A thread may be giving the graph an older text of the document just now: the new one must come after that.
     is_quick = document is not None and is_short(document) and path not in folder.graph.in_hand
     if not is_quick and (folder.graph.reading is None or folder.graph.reading.done()):
         folder.graph.reading = _start(session, _read_documents(session, folder))
@@ -115,6 +117,7 @@ async def _scan(session: Session, folder: Folder) -> None:
             gc.freeze()
     finally:
         session.report_scan(folder, None, 0)
+        # After a scan that failed as well: else whoever asks would wait for ever.
         if not folder.graph.ready.done():
             folder.graph.ready.set_result(None)
 

@@ -53,6 +53,7 @@ _HEADER = re.compile(rb"[A-Za-z-]+: [^\r\n]*\r\n|\r\n")
 _LENGTH = re.compile(rb"content-length:", re.IGNORECASE)
 _VALID_LENGTH = re.compile(rb"Content-Length: \d{1,10}\r\n")
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+# A string is taken whole, so that a bracket within one does not count.
 _TOKENS = re.compile(
     rb'"(?P<name>id|method)"\s*+:\s*+(?P<value>-?\d{1,18}+|%s)|%s|[\[\]{}]' % (_STRING, _STRING), re.DOTALL
 )
@@ -110,6 +111,7 @@ def outline(body: bytes) -> dict[str, Any]:
     depth, found = 0, dict[str, Any]()
     for token in _TOKENS.finditer(body):
         if token["name"] and depth == 1:
+            # Not strict: a control character in a string may be why the message cannot be read.
             found[token["name"].decode()] = json.loads(token["value"].decode("utf-8", "replace"), strict=False)
         depth += {b"{": 1, b"[": 1, b"}": -1, b"]": -1}.get(token[0], 0)
     return found
@@ -133,6 +135,7 @@ def make_converter() -> Converter:
 
 def _is_too_deep(data: object) -> bool:
     """Return whether values lie within values deeper than `_DEEPEST`."""
+    # Level by level: a function that calls itself would fail on the very messages that this looks for.
     level = [data]
     for _ in range(_DEEPEST):
         level = [inner for outer in level for inner in _values_in(outer)]
@@ -315,6 +318,7 @@ class RolecallProtocol(LanguageServerProtocol):
     def _write(self, body: str) -> None:
         """Write a frame; to an editor that hears nothing any more, nothing, and its next message is the last."""
         assert self.writer is not None
+        # `json.dumps` escapes all that is not ASCII, so the characters of the body are as many as its bytes.
         head = f"Content-Length: {len(body)}\r\nContent-Type: {self.CONTENT_TYPE}; charset={self.CHARSET}\r\n\r\n"
         try:
             self.writer.write((head + body).encode(self.CHARSET))

@@ -147,6 +147,7 @@ async def _wait_for_signal() -> None:
 
     if hasattr(signal, "setitimer"):  # Windows ends a process without a word
         for number in _ENDING:
+            # A signal that is ignored already stays ignored, as under `nohup`.
             if signal.getsignal(number) not in (signal.SIG_IGN, None):
                 signal.signal(number, end_soon)
     await came.wait()
@@ -164,5 +165,6 @@ def _is_alive(process_id: int) -> bool:
         return psutil.Process(process_id).status() != psutil.STATUS_ZOMBIE
     except psutil.AccessDenied:
         return True
+    # An editor may send a number that no process can have: that is the ValueError.
     except (psutil.NoSuchProcess, ValueError):
         return False

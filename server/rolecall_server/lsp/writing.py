@@ -184,6 +184,7 @@ def _handed_over(path: Path) -> str | None:
     A document whose scissors are gone is held back too: it may be half a text, typed over all that was there.
     """
     try:
+        # Some editors put a byte order mark before a text.
         text = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError):
         return None

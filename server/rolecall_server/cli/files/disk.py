@@ -318,6 +318,7 @@ def _plan(
     current = decode(path, before) if before is not None else None
     text = current.text if current else None
     edit = plan_edit(change, reviewed.accepted, text, bring_in=bring_in, take_out=take_out)
+    # Not `exists`: a link that leads nowhere is in the way as well.
     if edit.moved_to and os.path.lexists(absolute_path(workspace, edit.moved_to)):
         raise FileRefused(f"{edit.moved_to} exists by now.", f"Move it away, then accept the new name of {path}.")
     mode = stat.S_IMODE(status.st_mode) if status is not None else _mode_of_new(change)

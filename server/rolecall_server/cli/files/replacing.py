@@ -165,6 +165,7 @@ def _drop_empty_folders(workspace: Workspace, folder: Path) -> None:
     """Remove *folder*, and those around it, as long as nothing is in them: as git does."""
     with suppress(OSError):
         while folder != workspace.root and folder.is_relative_to(workspace.root):
+            # A folder that was never made is passed over; one that is not empty ends the loop with an error.
             with suppress(FileNotFoundError):
                 folder.rmdir()
             folder = folder.parent
@@ -193,6 +194,7 @@ def _replace_from(temporary: Path, location: Path, content: bytes, mode: int) ->
         with temporary.open("xb") as file:
             file.write(content)
         _hand_over(temporary, location)
+        # The mode comes last: a change of the owner takes the set-user-ID bit away.
         temporary.chmod(mode)
         temporary.replace(location)
     finally:
@@ -201,9 +203,11 @@ def _replace_from(temporary: Path, location: Path, content: bytes, mode: int) ->
 
 def _hand_over(temporary: Path, location: Path) -> None:
     """Give *temporary* the owner and the group that a file at *location* has, or would get, as far as we may."""
+    # Windows has no `os.chown`: that is the AttributeError.
     with suppress(OSError, AttributeError):
         if location.exists():
             os.chown(temporary, location.stat().st_uid, location.stat().st_gid)
+        # The file was made in another folder, so it did not take over the group of this one.
         elif location.parent.stat().st_mode & stat.S_ISGID:
             os.chown(temporary, -1, location.parent.stat().st_gid)
 

@@ -13,6 +13,7 @@ from rolecall_server.review.proposals.proposal_store import Reviewed, load_propo
 from rolecall_server.review.proposals.rendering import render_proposal
 from rolecall_server.store import RunRow
 
+# Some editors write three slashes after the colon.
 _ADDRESS = re.compile(
     rf"{PROPOSAL_SCHEME}:/+(?P<proposal>p\d+)(?:/(?P<hunk>h\d+)|/files/(?P<path>.+))?\.diff", re.DOTALL
 )

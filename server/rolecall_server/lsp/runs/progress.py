@@ -39,6 +39,7 @@ class Progress:
             await asyncio.wait_for(creating, _CREATE_TIMEOUT_S)
         except (TimeoutError, JsonRpcException):
             return  # a client that cannot after all: the work goes on without
+        # The work may have come to its end while the editor was asked.
         if self._ended:
             return
         self._shown = True

@@ -242,6 +242,7 @@ async def _close(model: Chosen | NoModelConfigured) -> None:
 
 def _show_end(ls: RolecallServer, folder: Folder, run_id: str, ended: Ended) -> None:
     if ended.proposal_id:
+        # All of them: a new proposal puts earlier ones for the same thing aside.
         for proposal_id in {*folder.proposals, ended.proposal_id}:
             reload_proposal(ls, folder, proposal_id)
         show_hunks(ls, folder)

@@ -66,6 +66,7 @@ def _replace(lines: list[str], change: types.TextDocumentContentChangePartial, e
     The line before them is split along, because a carriage return and a line feed that meet become one ending.
     """
     start = place_at(lines, change.range.start, encoding)
+    # A range that ends before it begins counts as empty.
     end = max(start, place_at(lines, change.range.end, encoding))
     first, last = max(0, start[0] - 1), end[0] + 1
     before = "".join(lines[first : start[0]]) + "".join(lines[start[0] : start[0] + 1])[: start[1]]

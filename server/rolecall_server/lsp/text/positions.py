@@ -41,6 +41,7 @@ def positions_at(text: str, offsets: Sequence[int], encoding: Encoding) -> list[
     ends_open = bool(lines) and not lines[-1].endswith(("\n", "\r"))
 
     def position(offset: int) -> types.Position:
+        # Below a last line with a line end an editor has one more line, which is empty.
         if offset >= len(text) and not ends_open:
             return types.Position(len(lines), 0)
         line = min(bisect.bisect_right(starts, offset), len(lines)) - 1

@@ -38,6 +38,7 @@ def read_saved(known: dict[Path, SavedText], workspace: Workspace, path: str) ->
     saved = known.get(location)
     if saved is not None and saved.look == look:
         return saved.text
+    # It goes to the end of the dictionary: the first entry is the one that was read longest ago.
     known.pop(location, None)
     text = read_text_or_none(workspace, path)
     if look is not None and text is not None and len(text) <= _MOST_CHARACTERS:

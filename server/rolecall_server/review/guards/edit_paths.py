@@ -20,8 +20,10 @@ def name_key(path: str) -> str:
     Letter case, the form of Unicode characters, invisible characters, backslashes, dots and spaces at the end of a
     name, and what follows a colon make no difference.
     """
+    # By way of upper case, else the dotless i of Turkish stays one; its dotted capital leaves a dot of its own.
     plain = unicodedata.normalize("NFKC", path).upper().casefold().replace("i\u0307", "i")
     seen = "".join(one for one in plain if unicodedata.category(one) not in ("Cf", "Cc"))
+    # Once more: a character that was taken out may have kept two others from becoming one.
     parts = [part.partition(":")[0] for part in unicodedata.normalize("NFKC", seen).replace("\\", "/").split("/")]
     kept = (part if part in (".", "..") else part.rstrip(". ") for part in parts)
     return "/".join(part for part in kept if part not in ("", "."))

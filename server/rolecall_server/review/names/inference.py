@@ -49,6 +49,7 @@ class Inference:
             try:
                 tree = parse_python(self.world.text(path))
                 self._readers[path] = ScopedFile(self.world.module_at(path), scopes_of(tree))
+            # Python raises one of the last two where code is nested too deep.
             except (SyntaxError, ValueError, RecursionError, MemoryError):
                 self._readers[path] = None
         return self._readers[path]

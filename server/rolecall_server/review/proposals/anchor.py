@@ -212,6 +212,7 @@ def _unchanged_runs(expected: Sequence[str], current: Sequence[str]) -> list[_Ru
     tail = 0
     while tail < shorter - head and expected[-1 - tail] == current[-1 - tail]:
         tail += 1
+    # No `autojunk`: in 200 lines and more it passes over those that occur often, and hunks at them would be stale.
     middle = SequenceMatcher(
         None, expected[head : len(expected) - tail], current[head : len(current) - tail], autojunk=False
     )

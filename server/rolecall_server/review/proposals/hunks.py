@@ -190,6 +190,7 @@ def _best_places(ranges: Sequence[Range], old: Sequence[str], new: Sequence[str]
 
 
 def _best_shift(new: Sequence[str], start: int, end: int, shifts: Sequence[int]) -> int:
+    # `min` takes the first of equals: the place that is nearest to where the difference was found.
     return min(sorted(shifts, key=abs), key=lambda by: _indent_of_first(new[start + by : end + by]))
 
 

@@ -113,6 +113,7 @@ def hunk_header(change: FileChange, hunk: Hunk, context: int = 3) -> str:
     first = max(0, hunk.start - context)
     n_around = hunk.start - first + len(change.base_lines[hunk.end : hunk.end + context])
     n_old, n_new = hunk.end - hunk.start + n_around, len(hunk.new_lines) + n_around
+    # As in any unified diff, a side without lines is given the number of the line before it.
     return f"@@ -{first + (n_old > 0)},{n_old} +{first + (n_new > 0)},{n_new} @@ {hunk.id} {hunk.symbol}".rstrip()
 
 
