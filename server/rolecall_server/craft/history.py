@@ -142,6 +142,7 @@ def learned_from(history: SuiteHistory, run: TestRun, snapshot: Snapshot) -> Sui
         test: _known(history.tests.get(test), ended.get(test, ()))._replace(
             ran=tuple(numbers.setdefault(one, len(numbers)) for one in ran.get(test, ()))
         )
+        # Only a run of all tests shows which of the known ones are gone.
         for test in (ended if is_whole else {**history.tests, **ended})
     }
     around_s = max(0.0, run.duration_s - sum(one.duration_s for one in run.outcomes)) if is_whole else history.around_s
@@ -265,6 +266,7 @@ def _seen_to_run(snapshot: Snapshot, changed: Iterable[Definition | str], histor
     numbers = _numbers_of(changed, history)
     texts = _Texts(snapshot)
     weights = {
+        # A function that nearly all tests run says little of any of them.
         number: math.log1p(len(history.tests) / len(history.users[number]))
         * (1 if texts.of(history.functions[number]) == history.functions[number].fingerprint else _OTHER_TEXT)
         for number in numbers

@@ -112,6 +112,7 @@ def _telling(needs: Sequence[Need]) -> list[Need]:
     """Return *needs* with each missing name once, and nothing else of two hunks of which one uses the other's."""
     using = {(need.hunk, need.needed) for need in needs if need.why is Why.USES}
     told = [need for need in needs if need.why is Why.USES or (need.hunk, need.needed) not in using]
+    # From the end, as a dictionary keeps the last of equal keys and the first is wanted.
     return list({(need.needed, need.why, need.key[2]): need for need in reversed(told)}.values())[::-1]
 
 
@@ -214,6 +215,7 @@ def _use(selection: _Selection, hunk_id: str, name: str) -> str:
     at = [n for n, line in enumerate(hunk.new_lines) if re.search(rf"\b{re.escape(name)}\b", line)]
     if not at or not isinstance(place, Anchor):
         return f"{hunk_id} needs {name}"
+    # A line that uses the name says more than the one that imports it.
     n_line = min(at, key=lambda n: _is_import(hunk.new_lines[n]))
     line = hunk.new_lines[n_line]
     who = _symbol(selection.after, path, place.start + n_line) or path

@@ -30,6 +30,7 @@ from rolecall_server.craft.characterization.recording import Recording
 from rolecall_server.craft.characterization.selection import assertable, stable
 from rolecall_server.sandbox import Mutant, NotRun
 
+# The two zones lie 21 hours apart and more: what depends on the local day or hour comes out otherwise in one.
 _ELSEWHERE = (
     RunConditions(hash_seed=1, time_zone="Pacific/Kiritimati", clock_shift_days=400),
     RunConditions(hash_seed=4242, time_zone="America/Los_Angeles", clock_shift_days=-1000),
@@ -194,6 +195,7 @@ def variations(work: TrialState, seen: Mapping[CandidateCall, Observation]) -> l
 def varied(work: TrialState, target: str, seeds: Sequence[CandidateCall], how_many: int) -> list[CandidateCall]:
     sources = work.sources.get(target, work.sources[""])
     strings = sources.strings or STRINGS
+    # A text as a seed gives the same numbers in every process; its hash would not.
     random = Random(f"{target} {len(work.seen)}")
     return [vary(random.choice(seeds), seeds, strings, random) for _ in range(how_many)]
 

@@ -59,6 +59,7 @@ def apply_diff(diff: str, read_base: ReadBase) -> PatchedFiles:
     changed = PatchedFiles({})
     for one in _file_diffs(diff.replace("\r\n", "\n").split("\n")):
         old, new = one.old, one.new
+        # A diff may come back to a file that it has changed above.
         text = None if old == _NOWHERE else changed.files[old] if old in changed.files else read_base(old)
         if old != _NOWHERE and text is None:
             raise PatchRefused(f"The diff changes {old}, which does not exist.", "Make it from the files as they are.")
@@ -96,6 +97,7 @@ def _file_diffs(lines: Sequence[str]) -> Iterator[_FileDiff]:
                 current = None
             current = current or _FileDiff()
             if not current.is_renamed:
+                # `diff -u` writes the time of the file after a tab.
                 current.old, current.new = (_plain(each[4:].split("\t")[0]) for each in (line, following))
             at += 1
         elif (head := _HUNK.match(line)) is not None:
@@ -147,7 +149,9 @@ def _hunk(line: int, lines: Sequence[str], at: int) -> tuple[_DiffHunk, int]:
     hunk = _DiffHunk(line)
     blank = 0
     while at < len(lines) and not _ends(lines, at):
+        # An empty line is one that stays, whose space was lost on the way.
         text, sign = lines[at][1:] + "\n", lines[at][:1] or " "
+        # `\ No newline at end of file` is said of the line above, which one of the sides may not have.
         if sign == "\\":
             for side in (hunk.old, hunk.new):
                 if side and lines[at - 1][:1] in (" ", "-" if side is hunk.old else "+"):
@@ -168,6 +172,7 @@ def _ends(lines: Sequence[str], at: int) -> bool:
     line = lines[at]
     if line[:1] not in ("", " ", "+", "-", "\\"):
         return True
+    # By itself, `--- ` may be a line that goes and begins with two dashes, as a comment in SQL.
     return line.startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
 
 
@@ -187,11 +192,13 @@ def _unquoted(path: str) -> str:
 
 def _unescaped(escaped: re.Match[bytes]) -> bytes:
     char = escaped[1]
+    # Three octal digits go up to 511, a byte to 255.
     return bytes([int(char, 8) & 0xFF]) if len(char) == 3 else _CONTROLS.get(char, char)
 
 
 def _twice_named(names: str) -> str:
     """Return the path in ``a/P b/P``; empty where the two are not the same file."""
+    # A path may hold spaces, so the line is parted in its middle and not at a space.
     half = len(names) // 2
     old, new = _plain(names[:half]), _plain(names[half + 1 :])
     return new if old == new else ""
@@ -203,6 +210,7 @@ def _patched(path: str, text: str, hunks: Sequence[_DiffHunk]) -> str:
         look_at_the_clock()
         lines = split_lines(text)
         if not hunk.old:
+            # Where nothing goes, a diff names the line before the new ones: no 1 is taken off, as it is below.
             at = min(len(lines), hunk.line + shift)
             text = "".join([*lines[:at], *hunk.new, *lines[at:]])
         else:

@@ -113,6 +113,7 @@ def _lines_with(text: str, wanted: str) -> Iterator[tuple[int, str]]:
     whole = "\n".join(lines)
     begin = 0
     for number, line in enumerate(lines, 1):
+        # What is looked for must begin on this line, and may go on below it.
         if whole.find(wanted, begin, begin + len(line) + len(wanted)) >= 0:
             yield number, line
         begin += len(line) + 1
@@ -135,6 +136,7 @@ def _text(sources: LookupSources, path: str, found: _Found) -> str | None:
     try:
         return decode(path, content).text
     except FileRefused:
+        # By a NUL byte near its beginning git, too, takes a file for binary.
         if b"\0" in content[:_BYTES_LOOKED_AT]:
             found.n_binary += 1
             return None

@@ -124,6 +124,7 @@ class Clues:
         place = one.path, one.qualified_name
         before_last = self.raised.get(place, (_NOWHERE, 0))[0]
         distance = self.distances.get(place, (_NOWHERE, ()))[0]
+        # Rounded: a difference that comes from adding floats in another order must not decide.
         return -round(self._weight(one), 9), before_last, distance, one.path, one.span.start.line
 
     def _counts(self, one: Definition) -> bool:

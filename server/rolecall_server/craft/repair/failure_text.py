@@ -18,6 +18,7 @@ _MOST_FRAMES = 200
 _COLOUR = re.compile(r"\x1b\[[0-9;]{0,32}[A-Za-z]")
 _STAMP = re.compile(r"^(?:[^\t\n]{0,200}\t){0,2}\ufeff?\d{4}-\d\d-\d\dT[\d:.]{8,20}Z? ", re.MULTILINE)
 """The stamp that runners of builds write before each line, behind what their clients write before that."""
+# The traceback of an exception group has `|` or `+` before each line.
 _PYTHON_FRAME = re.compile(r'^[ \t]{0,40}(?:[|+][ \t]{0,8})?File "([^"\n]{1,400})", line (\d{1,7})')
 _PYTEST_FRAME = re.compile(r"^([^\s:\"'<>|][^:\n\"<>|]{0,400}\.py):(\d{1,7}): ?")
 _SUMMARY = re.compile(r"^(?:FAILED|ERROR) ([^\s:][^:\n]{0,400}?\.py)(?:::([^\n]{1,600}))?(?: - |$)")
@@ -28,6 +29,7 @@ _CHAINED = re.compile(
 )
 _EXPLAINED = re.compile(r"^E {1,8}(\S.{0,1000})$")
 _MOST_EXPLAINED = 4_000
+# Three spaces and no more: what only explains the error is indented further by pytest.
 _SAID = re.compile(r"^E {3}(?! )(\S[^\n]{0,1000})$")
 _RAISED = re.compile(r"^([A-Za-z_][\w.]{0,200}(?:Error|Exception|Warning|Interrupt|Exit|Timeout)(?::[^\n]{0,1000})?)$")
 

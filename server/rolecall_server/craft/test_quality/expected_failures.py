@@ -43,6 +43,7 @@ def standing_alone(block: str, text: str, origin: str) -> str:
     """Return *block* with what it uses of *origin*, imports and definitions, and *text* does not have."""
     there = {name for node in parse_python(text).body for name in _bound_by(node)}
     imports, helpers, pending = list[str](), list[str](), [block]
+    # The marks of the test need one of these, which its file may not import.
     nodes = parse_python(f"{origin}\nimport pytest\nimport unittest\n").body
     lines = split_lines(origin)
     while pending:
@@ -59,6 +60,7 @@ def standing_alone(block: str, text: str, origin: str) -> str:
                 first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])
                 helpers.append("".join(lines[first - 1 : node.end_lineno]))
                 pending.append(helpers[-1])
+    # Reversed: a helper is found after what uses it, and must stand above that.
     return "\n\n".join(part for part in ("".join(imports), *reversed(helpers), block) if part)
 
 

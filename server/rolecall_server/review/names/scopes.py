@@ -149,6 +149,7 @@ def _below(found: Scopes, scope: NameScope, node: ast.AST) -> Iterator[tuple[Nam
             yield from ((scope, one) for one in (*node.bases, *node.keywords))
         else:
             _note_parameters(inner, node.args)
+            # Defaults and annotations are evaluated outside of the function.
             yield scope, node.args
             yield from ((scope, one) for one in (node.returns,) if one is not None)
         yield from ((inner, one) for one in node.body)
@@ -192,6 +193,7 @@ def _note(scope: NameScope, node: ast.AST) -> None:
         case ast.AnnAssign():
             _note_target(scope, node.target, Binding("annotated", node.value or node.annotation, node.annotation))
         case ast.NamedExpr():
+            # `:=` in a comprehension binds its name in the scope around that.
             _note_target(_outside_comprehensions(scope), node.target, Binding("value", node.value))
         case ast.For() | ast.AsyncFor() | ast.comprehension():
             _note_target(scope, node.target, Binding("item", node.iter))

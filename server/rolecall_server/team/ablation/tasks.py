@@ -82,6 +82,7 @@ def lay_out(task: RepairTask, repositories: Path, root: Path) -> Mapping[str, st
     """
     source = _repository(repositories, task.repo)
     root.mkdir(parents=True)
+    # Asked of git, for in a linked worktree the objects lie elsewhere.
     objects = (source / run_git(source, "rev-parse", "--git-path", "objects").strip()).resolve()
     run_git(root, "init", "--quiet")
     (root / ".git/objects/info/alternates").write_text(f"{objects}\n", encoding="utf-8")
@@ -98,6 +99,7 @@ def lay_out(task: RepairTask, repositories: Path, root: Path) -> Mapping[str, st
         for path, text in tests.items():
             file = absolute_path(workspace, path)  # a folder of a stranger's repository may be a link
             file.parent.mkdir(parents=True, exist_ok=True)
+            # Without `newline`, Windows would write other line ends than the commit has.
             file.write_text(text or "", encoding="utf-8", newline="")
     return tests
 

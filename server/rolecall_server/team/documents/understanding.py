@@ -196,6 +196,7 @@ def _tests(snapshot: Snapshot, workspace: Workspace, project: Mapping[str, Any])
 
 def _runner(snapshot: Snapshot, workspace: Workspace, project: Mapping[str, Any], paths: Iterable[str]) -> str:
     """Return the runner of the tests: by configuration, else by what they import and how they are written."""
+    # Not strict: two files are read into one, and may have sections of the same name.
     configured = configparser.ConfigParser(strict=False)
     for name in ("setup.cfg", "tox.ini"):
         with_text = read_text_or_none(workspace, name) or ""

@@ -27,6 +27,7 @@ _PHRASES = (
     ("GPL-2.0-only", "gnu general public license version 2"),
     ("Apache-2.0", "apache license version 2.0"),
     ("MPL-2.0", "mozilla public license version 2.0"),
+    # Before BSD-2-Clause, whose phrase stands in this licence too.
     ("BSD-3-Clause", "neither the name of"),
     ("BSD-2-Clause", "redistributions of source code must retain"),
     ("ISC", "permission to use copy modify and/or distribute this software for any purpose with or without fee"),
@@ -84,6 +85,7 @@ def _declared(workspace: Workspace) -> Iterator[str]:
     if isinstance(licence, str):
         yield licence
     elif isinstance(licence, dict) and isinstance(text := licence.get("text"), str):  # pyright: ignore[reportUnknownMemberType,reportUnknownVariableType]
+        # It may be the name of the licence or all of its text; no name is as long as a text.
         yield text if len(text) < 60 else _recognised(text)
     for one in project.get("classifiers", []):
         if isinstance(one, str) and one.startswith("License :: ") and " :: " in one:

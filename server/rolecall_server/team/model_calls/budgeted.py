@@ -90,6 +90,7 @@ class Allowance:
         """Have those who wait for room look again."""
         self.n_under_way -= 1
         self._ended.set()
+        # A new one, so that who waits from now on waits for the next end.
         self._ended = asyncio.Event()
 
 
@@ -157,6 +158,7 @@ class StoredCalls(Relay):
         received: list[str] = []
         try:
             reply = await self._answer(shown, wishes, received)
+        # A cancelled call as well: else the tokens set aside for it would never be given back.
         except BaseException as error:
             free = isinstance(error, UserMustAct | ConnectionFailed | RateLimited)
             came = min(estimate_tokens("".join(received)), self._reply_limit(wishes) or sys.maxsize)
@@ -322,6 +324,7 @@ class StoredCalls(Relay):
             ("tokensPerDay", caps.tokens_per_day, today.tokens + tokens, budget.tokens_per_day),
             ("moneyPerDay", caps.nanos_per_day, today.nanos + nanos, budget.money_per_day),
         )
+        # A limit of 0 is none.
         share, name, limit = max((wanted / cap, name, limit) for name, cap, wanted, limit in limits if cap)
         enough = limit * math.ceil(share * self.allowance.n_budgets + 0.5)
         cost = f" for {show_money(spent.nanos)}" if spent.nanos else ""

@@ -43,6 +43,7 @@ async def settled_layout(desk: Desk, edits: Edits, brief: str) -> tuple[Edits, t
     lacks = tuple(_PROMPTS["unmade"].format(path=path) for path in unmade)
     wrong = await _said_by_pytest(desk, edits)
     if wrong and (told := with_python_path(edits, _MISSING.findall(wrong), desk)) is not None:
+        # The setting is kept only where it mends all of it.
         still = await _said_by_pytest(desk, told)
         edits, wrong = (edits, wrong) if still else (told, "")
     return edits, (*lacks, _PROMPTS["pytest"].format(said=wrong[-_MOST_TOLD:])) if wrong else lacks

@@ -113,6 +113,7 @@ def choose_style_example(snapshot: Snapshot, path: str, test_path: str) -> str |
         parts = PurePosixPath(other).parent.parts
         shared = sum(a == b for a, b in zip(parts, folder.parts, strict=False))
         n_tests = sum(definition.kind != "variable" for definition in snapshot.files[other].definitions)
+        # The path comes last, so that equals do not hang on the order in which files were read.
         return len(parts) + len(folder.parts) - 2 * shared, abs(n_tests - _TESTS_ON_A_PAGE), other
 
     return min((other for other in snapshot.files if is_test(snapshot, other)), key=distance, default=None)

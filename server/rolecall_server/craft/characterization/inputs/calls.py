@@ -184,6 +184,7 @@ def _combinations(
         alike = instances_of(target.owner, sources)
         yield from (build(target, dict.fromkeys(required, other), one) for one in receivers for other in alike)
     for row in range(max((len(values[name]) for name in required or optional), default=0)):
+        # Each parameter steps through its values at its own pace, so that new pairs come up once the values repeat.
         varied = {
             name: values[name][(row * (1 + place)) % len(values[name])] for place, name in enumerate(sorted(required))
         }

@@ -184,6 +184,7 @@ def _named(name: str, sources: ValueSources, depth: int) -> Iterable[str]:  # no
     if name in ("float", "SupportsFloat", "Real"):
         return interleaved(_SIMPLE["float"], _floats(sources), map(str, _whole(sources)))
     if name in _SIMPLE:
+        # In such a module `datetime` is the class, and `datetime.date` one of its methods.
         dates_by_name = sources.survey.imported.get("datetime") == "datetime.datetime"
         return [text.replace("datetime.", "") for text in _SIMPLE[name]] if dates_by_name else _SIMPLE[name]
     anything = ast.Name("Any")

@@ -77,6 +77,7 @@ class _Sampler:
         return "".join(self.sample(tree) for _ in range(times))
 
     def _one_of(self, characters: Any) -> str:
+        # Sorted: a set of texts has another order in each process, and the same seed would choose another character.
         choices = sorted(set(characters))
         return self.random.choice(choices) if choices else ""
 

@@ -174,6 +174,7 @@ def literals_in(nodes: Iterable[ast.AST]) -> Literals:
                 elif len(value) <= _MAX_LITERAL_CHARACTERS:
                     strings[value] = None
             elif isinstance(value, int | float) and not isinstance(value, bool):
+                # With its type, for 1 and 1.0 are the same key.
                 numbers[type(value), value] = value
     return Literals(tuple(strings), tuple(patterns), tuple(numbers.values()))
 

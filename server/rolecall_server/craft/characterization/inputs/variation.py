@@ -39,6 +39,7 @@ def vary(call: CandidateCall, others: Sequence[CandidateCall], strings: Sequence
 def vary_expression(source: str, strings: Sequence[str], random: Random) -> str:
     """Return *source* with one literal in it changed; as it is where it has none."""
     tree = parse_expression(source)
+    # The number in `-1` is changed together with its sign, as one literal.
     fixed = {id(node.operand) for node in ast.walk(tree) if _is_negative(node)}
     fixed |= {id(part) for node in ast.walk(tree) if _is_strict(node) for part in node.args}
     fixed |= {id(part) for node in ast.walk(tree) if is_preparation(node) for part in (node.value, node.slice)}

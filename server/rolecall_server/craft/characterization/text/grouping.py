@@ -21,6 +21,7 @@ _OPERATIONS = {
     "mul": "product", "truediv": "quotient", "neg": "negation", "abs": "absolute_value", "int": "as_int",
     "float": "as_float", "reversed": "reversed", "format": "format",
 }  # fmt: skip
+# pytest takes a parameter called `request`, `capsys` or `monkeypatch` for its fixture.
 _RESERVED = frozenset({"request", "self", "cls", "pytest", "capsys", "monkeypatch", "expected", "result"})
 _MAX_MESSAGE = 60
 

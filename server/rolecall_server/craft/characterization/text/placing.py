@@ -34,6 +34,7 @@ def extended(text: str, rendered: Rendered, module: str, style: HouseStyle) -> s
     edits: list[tuple[int, int, list[str]]] = []
     for statement, section in _statements(_missing(rendered, tree), module, style):
         edits.append(_placed(statement, section, tree, module, style))
+    # From the last line to the first: the lines above an edit keep their numbers.
     for start, end, new in sorted(edits, key=lambda edit: edit[:2], reverse=True):
         lines[start:end] = new
     while lines and not lines[-1].strip():

@@ -27,6 +27,7 @@ def fenced_blocks(lines: Sequence[str]) -> list[range]:
     while number < len(lines):
         opening = _FENCE.match(lines[number])
         mark = opening[1] if opening else ""
+        # Where a fence has no end, a later one that is as long has none either: each length is looked for once.
         if mark and len(mark) < never_closed.get(mark[0], len(mark) + 1):
             end = _closing(lines, number, mark)
             if end is None:

@@ -124,6 +124,7 @@ def _ids(names: Iterable[str], letter: str) -> dict[str, str]:
     """
     ids: dict[str, str] = {}
     for name in dict.fromkeys(names):
+        # A name such as `C2` may be what another name is given below.
         is_plain = _PLAIN_NAME.fullmatch(name) and not _KEYWORD.fullmatch(name) and not name[1:].isdigit()
         ids[name] = name if is_plain else f"{letter}{len(ids) + 1}"
     return ids

@@ -78,6 +78,7 @@ def parse(kind: Kind, text: str, known: Document | None = None) -> tuple[Documen
     built on: a problem says why. A section or a field that is missing is empty; a new item without an id gets one.
     """
     reading = _Reading()
+    # Not `splitlines`: it splits at form feeds and the like too, where editors do not begin a new line.
     lines = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n").split("\n")
     head, start = _read_head(lines)
     content = _read_content(reading, CONTENTS[kind], lines, start)
@@ -218,6 +219,7 @@ def _bullets(lines: Sequence[str], first: int) -> Iterator[tuple[int, str]]:
     too.
     """
     at, text = first, ""
+    # The empty line at the end has the last item yielded.
     for number, line in enumerate([*lines, ""], first):
         bullet = _BULLET.fullmatch(line)
         if bullet or not line.strip():
