@@ -216,7 +216,6 @@ def _command(
     around = python_environment(stage.shadow, capabilities, folder)
     changed = {"PYTHONHASHSEED": str(circumstances.hash_seed), "TZ": circumstances.time_zone}
     given = (str(folder.plugin / _REQUEST), str(folder.report))
-    given = (str(folder.plugin / _REQUEST), str(folder.report))
     return Command((*started, *given), {**around, **changed})
 
 
