@@ -25,8 +25,8 @@ from rolecall_server.text_work import beside_the_loop
 
 IN_A_TEAM = ToolLimits(rounds=3, calls=12)
 """Of a role of the team: each round is a call of the run, of which all roles together have a few dozen."""
-OF_A_BRIEF = ToolLimits(rounds=3, calls=12, in_words=True)
-"""Of a brief for the Engineer alone."""
+ALONE = ToolLimits(rounds=3, calls=12, in_words=True)
+"""Of a role that works alone on what a command asks."""
 OF_A_REPAIR = ToolLimits(rounds=2, calls=6, result_bytes=4_000, total_bytes=12_000)
 """Of a repair: each round pays once more for all that stands before it."""
 

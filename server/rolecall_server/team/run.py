@@ -18,7 +18,6 @@ from rolecall_server.craft.trial import evidence
 from rolecall_server.craft.verdicts import without_suspicions
 from rolecall_server.errors import NoModelConfigured, RolecallError, RunPaused
 from rolecall_server.model import Chosen, EditorOffer, ModelClient, find_model
-from rolecall_server.model.replies.tools import DEFAULT_LIMITS
 from rolecall_server.review.checks.hunk_needs import link_hunks
 from rolecall_server.review.checks.touched import with_touched
 from rolecall_server.review.proposals.changes import changes_of, without_needs_of_off
@@ -40,7 +39,7 @@ from rolecall_server.team.messages.edits import SharedBench
 from rolecall_server.team.messages.settled import with_settled
 from rolecall_server.team.model_calls.budgeted import stop_there
 from rolecall_server.team.model_calls.calibration import fit_of
-from rolecall_server.team.model_stack import OF_A_BRIEF, OF_A_REPAIR, conversation
+from rolecall_server.team.model_stack import ALONE, OF_A_REPAIR, conversation
 from rolecall_server.team.plan.briefs import title_of_brief
 from rolecall_server.team.plan.planning import request_in
 from rolecall_server.team.plan.steps import Step
@@ -159,7 +158,7 @@ async def _desk(request: RunRequest, step: Step, room: Room, pool: Pool) -> Desk
         past_changes=await asyncio.to_thread(recall_changes, desk, request.brief) if _is_new_work(request) else (),
         rejections=earlier_rejections(store, root, step.role.title, request.path),
         earlier=await asyncio.to_thread(_earlier, room, request),
-        tool_limits=OF_A_REPAIR if request.mends else OF_A_BRIEF if _is_new_work(request) else DEFAULT_LIMITS,
+        tool_limits=OF_A_REPAIR if request.mends else ALONE,
     )
 
 
