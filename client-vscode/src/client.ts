@@ -55,6 +55,7 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
   });
   child.on("error", (error) => log.error(error));
 
+  // Of a server that ends before it has started, the caller of this function is told by the exception below.
   let hasStarted = false;
   const onClosed = async (): Promise<void> => {
     if (hasStarted) {
@@ -69,6 +70,7 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
       error: () => ({ action: ErrorAction.Continue, handled: true }),
       closed: () => {
         void onClosed();
+        // `server.ts` starts it again, and counts the crashes itself.
         return { action: CloseAction.DoNotRestart, handled: true };
       },
     },
@@ -92,6 +94,7 @@ export async function startServer(launch: Launch, log: LogOutputChannel, listene
     listener.onRun(runsAtWork.size, usage.text);
   });
 
+  // `client.start` waits for the answer without a limit; it fails once the process is gone.
   const deadline = setTimeout(() => child.kill(), START_TIMEOUT_MS);
   try {
     await client.start();
@@ -139,6 +142,7 @@ function options(log: LogOutputChannel): LanguageClientOptions {
     outputChannel: log,
     revealOutputChannelOn: RevealOutputChannelOn.Never,
     diagnosticCollectionName: "rolecall",
+    // Without a handler the client shows a notice of its own, beside the one about `ServerDown`.
     initializationFailedHandler: () => false,
     stdioOptions: { stdout: nothing, stderr: nothing },
   };

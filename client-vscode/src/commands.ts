@@ -51,6 +51,7 @@ function fromMenu(args: unknown[]): unknown[] {
     return meant === undefined ? [] : args;
   }
   const uri = meant.toString();
+  // Without an argument the place in the editor is sent, which has the selection as well.
   return uri === window.activeTextEditor?.document.uri.toString() ? [] : [{ uri }];
 }
 

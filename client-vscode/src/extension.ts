@@ -1,5 +1,6 @@
 /** Wires the parts together; each part explains itself. */
 
+// First: other modules ask for texts while they are loaded.
 import "./texts.ts";
 
 import { ExtensionMode, window, workspace } from "vscode";
@@ -45,6 +46,7 @@ export function activate(context: ExtensionContext): Parts | undefined {
     ...createTesting(context, created, review.desk, log),
     ...createGraph(context, created, log),
     registerFolderTests(created, setup.mayBegin),
+    // The server hears only in `initialize` whether the workspace is trusted.
     workspace.onDidGrantWorkspaceTrust(() => created.restart()),
     workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("rolecall.server")) {

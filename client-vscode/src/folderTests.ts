@@ -78,6 +78,7 @@ async function oneByOne(
 
 /** Whether a run for the file *uri* made a proposal; it is cancelled with *token*. */
 async function runFor(server: Server, uri: string, token: CancellationToken): Promise<boolean> {
+  // Heard from before the command on: a short run may have ended before the command is answered.
   const ended: RunParams[] = [];
   let wake = (): void => undefined;
   const listening = server.onRun((run) => {

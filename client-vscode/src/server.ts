@@ -31,6 +31,7 @@ export interface Server {
 
 export function createServer(extensionPath: string, log: LogOutputChannel, status: Status): Server {
   let running: Promise<RunningServer> = Promise.reject(new ServerDown(t("Rolecall's server was not started.")));
+  // Perhaps nobody ever waits for it, and a rejection without a handler is reported as an error.
   running.catch(() => undefined);
   let crashTimes: number[] = [];
   const started = new EventEmitter<LanguageClient>();
@@ -62,6 +63,7 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
     status.show({ kind: "ready", detail: ready });
     void server.client.sendRequest(StatusRequest, {}).then(({ model }) => {
       ready = `${ready}, ${model.label ?? t("without a model")}`;
+      // A run may have begun while the model was asked for.
       if (!isWorking) {
         status.show({ kind: "ready", detail: ready });
       }
@@ -87,6 +89,7 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
     ready: async () => (await running).client,
     async restart() {
       crashTimes = [];
+      // At once and not after the stop: whoever asks for the server meanwhile waits for the new one.
       become(stop().then(start));
       await running.catch(() => undefined);
     },

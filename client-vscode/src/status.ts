@@ -30,6 +30,7 @@ export function createStatus(): Status {
     item.text = text;
     item.tooltip = [tooltip, detail].filter((part) => part !== "").join("\n");
     item.command = command;
+    // A label is plain text: a screen reader would read `$(…)` out.
     item.accessibilityInformation = { label: `${text.replace(/\$\([^)]*\) /, "")}. ${tooltip}`, role: "button" };
     item.backgroundColor = tone === "plain" ? undefined : new ThemeColor(`statusBarItem.${tone}Background`);
     const isWorking = (facts.activity?.runs.length ?? 0) > 0;

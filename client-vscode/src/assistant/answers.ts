@@ -61,6 +61,7 @@ const QUESTIONS: Readonly<Record<string, { readonly title: string; readonly want
 };
 
 export async function askGraph(port: Port, { question = "", path = "", symbol }: GraphInput): Promise<string> {
+  // A model may also ask for `constructor`, which every object inherits.
   const asked = Object.hasOwn(QUESTIONS, question) ? QUESTIONS[question] : undefined;
   if (asked === undefined) {
     return `There is no such question. Ask one of: ${Object.keys(QUESTIONS).join(", ")}.`;
@@ -76,6 +77,7 @@ export async function askGraph(port: Port, { question = "", path = "", symbol }:
     return found.problem;
   }
   const center = found.center === null ? undefined : found.nodes[found.center];
+  // Where it finds no such symbol, the server answers about the module.
   if (symbol && center?.symbol !== symbol) {
     return `${path} defines no ${symbol}. Give its dotted name in that file, such as Cart.total.`;
   }

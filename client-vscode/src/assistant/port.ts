@@ -23,6 +23,7 @@ export function portTo(server: Server, token: CancellationToken): Port {
 async function uriOf(path: string): Promise<string | undefined> {
   for (const { uri } of workspace.workspaceFolders ?? []) {
     const file = Uri.joinPath(uri, path);
+    // `joinPath` resolves `..`, so a path may lead out of the folder.
     const isInside = file.path.startsWith(`${uri.path}/`);
     const found = isInside && (await workspace.fs.stat(file).then(() => true, () => false));
     if (found) {

@@ -45,6 +45,7 @@ export function groupsOf(prefix: string, nodes: readonly GraphNode[], numbers: r
     const node = nodes[number];
     if (node !== undefined) {
       const folders = node.path.split("/");
+      // Among symbols a file is a group of them; where there are modules alone, it is the leaf.
       const file = hasSymbols ? undefined : folders.pop();
       const label = file ?? (node.kind === "module" ? "(module)" : node.name);
       folderAt(root, folders).leaves.push({ id: `${prefix}:${node.path}::${node.symbol}`, label, node: number });
@@ -88,6 +89,7 @@ function inBatches(id: string, parts: readonly Part[]): readonly Part[] {
     return parts;
   }
   const batches: Group[] = [];
+  // All of about one size, so that the last is not left with a single part.
   const size = Math.ceil(parts.length / Math.ceil(parts.length / MOST_CHILDREN));
   for (let start = 0; start < parts.length; start += size) {
     const children = parts.slice(start, start + size);
@@ -110,6 +112,7 @@ export function openGroups(parts: readonly Part[], most: number, choices: Choice
     const next = waiting
       .filter((group) => !choices.closed.has(group.id))
       .sort((one, other) => cost(one, choices) - cost(other, choices) || compare(one.id, other.id))[0];
+    // The cheapest comes first: where that one does not fit, none does.
     if (next === undefined || (rows + next.children.length > most && !choices.opened.has(next.id))) {
       return open;
     }

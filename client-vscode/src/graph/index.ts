@@ -69,8 +69,10 @@ export function createGraph(context: ExtensionContext, server: Server, log: LogO
       const { symbol, ...rest } = question;
       const place = start?.position === undefined ? { symbol } : { position: start.position };
       const answer = await client.sendRequest(GraphRequest, { ...rest, ...place, limit: LIMIT }, asking.token);
+      // A request that was cancelled may be answered nevertheless.
       if (view.asking === asking) {
         const center = answer.center === null ? undefined : answer.nodes[answer.center];
+        // By its name from now on: the cursor may be elsewhere when this is asked again.
         const found = center === undefined ? question : { ...question, uri: center.uri, symbol: center.symbol };
         view.answer = answer;
         view.history.splice(isNew ? view.history.length : -1, isNew ? 0 : 1, found);

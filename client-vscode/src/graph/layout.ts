@@ -55,6 +55,7 @@ export function layOut(answer: GraphResult, choices: Choices, isShown: (node: Gr
   const columns = columnsOf(answer, isShown);
   const order = barycenters(answer);
   const rows = new Map<number, readonly Row[]>();
+  // From the centre outwards: the order in a column follows the rows of the column before it.
   for (const column of [...columns.keys()].sort((one, other) => Math.abs(one) - Math.abs(other) || one - other)) {
     const parts = groupsOf(String(column), answer.nodes, columns.get(column) ?? []);
     const open = openGroups(parts, MOST_ROWS, choices);
@@ -100,6 +101,7 @@ function barycenters(answer: GraphResult): {
     },
     note(rows) {
       rows.forEach(({ part, isOpen }, row) => {
+        // What is in an open group has rows of its own below it.
         if (!isOpen) {
           nodesOf(part).forEach((node) => rowOf.set(node, row));
         }
@@ -110,6 +112,7 @@ function barycenters(answer: GraphResult): {
 
 function rowsOf(parts: readonly Part[], open: ReadonlySet<string>, weigh: (part: Part) => number, depth: number): readonly Row[] {
   const weighed = parts.map((part) => ({ part, weight: weigh(part) }));
+  // The sort is stable: parts of equal weight stay in the order of the alphabet.
   weighed.sort((one, other) => one.weight - other.weight);
   return weighed.flatMap(({ part }) => {
     const isOpen = isGroup(part) && open.has(part.id);

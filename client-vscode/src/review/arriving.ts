@@ -51,9 +51,11 @@ export function followRuns(server: Server, desk: Desk, hands: Hands): Disposable
     if (isUntouched) {
       await drawFirst(proposal);
     }
+    // Of several files only the first was drawn: a diff of all takes the focus, so it is offered.
     const isWhole = isUntouched && proposal.files.length === 1;
     const said = `${proposal.title}: ${extent(proposal.files, waiting)}. ${proposal.evidence.text}`;
     if (!isWhole && (await window.showInformationMessage(asNotice(said), t("Review"))) !== undefined) {
+      // It may be another by now: a notice can stay for long.
       await openProposal(desk.find(proposal.proposalId) ?? proposal);
     }
   }
@@ -63,6 +65,7 @@ export function followRuns(server: Server, desk: Desk, hands: Hands): Disposable
       atStart.set(runId, hands.count());
       return;
     }
+    // Before the desk is waited for: what it learns closes tabs of ours, which is nobody's work.
     const isUntouched = atStart.get(runId) === hands.count();
     atStart.delete(runId);
     const proposal = proposalId === undefined ? undefined : await soon(desk, proposalId);

@@ -37,6 +37,7 @@ export function createDesk(server: Server, log: LogOutputChannel): Desk {
     const mine = turn;
     try {
       const answer = await client.sendRequest(ReviewRequest, {});
+      // Answers may overtake each other; only that to the latest question counts.
       if (mine === turn) {
         const now = printsOf(answer);
         const isOther = comparison(prints, now);
@@ -79,6 +80,7 @@ function printsOf({ proposals }: ReviewResult): Map<string, string> {
   return new Map(
     proposals.flatMap((proposal) => {
       const { files, ...whole } = proposal;
+      // What was checked is shown with each hunk, so each file reads otherwise when that changes.
       const known = files.map((file) => JSON.stringify([file, proposal.evidence]));
       const ofFiles = files.flatMap(({ path, newPath }, n) => [path, newPath].map((name) => [`${proposal.proposalId}\n${name}`, known[n] ?? ""] as const));
       return [[proposal.proposalId, JSON.stringify([whole, known])] as const, ...ofFiles];

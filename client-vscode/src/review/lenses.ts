@@ -24,6 +24,7 @@ export function registerLenses(desk: Desk): Disposable[] {
       const sides = await desk.sides(proposal.proposalId, file.path);
       return sides.hunks.flatMap(({ hunkId, right }) => {
         const hunk = hunkOf(file, hunkId);
+        // Lines that go from the end of a text have their place behind its last line.
         const at = Math.min(right.start, document.lineCount - 1);
         return hunk === undefined
           ? []

@@ -59,11 +59,13 @@ function marksIn(desk: Desk, client: LanguageClient, editor: TextEditor): (Decor
   return desk.now().proposals.flatMap((proposal) =>
     proposal.files.flatMap((file) =>
       file.hunks.flatMap((hunk) => {
+        // Parsed first: the server may encode the same address in another way than VS Code does.
         if (hunk.place === null || !isOpen(hunk) || Uri.parse(hunk.place.uri).toString() !== uri) {
           return [];
         }
         const target = { proposalId: proposal.proposalId, path: file.path, hunkIds: [hunk.hunkId] };
         const hover = about(proposal, file, hunk);
+        // These commands and no others: the hover also has words that others wrote.
         hover.isTrusted = { enabledCommands: COMMANDS };
         const links = [
           commandLink(`$(diff) ${t("Show {0} in the diff", hunk.hunkId)}`, "rolecall.review.show", target),

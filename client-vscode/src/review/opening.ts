@@ -35,6 +35,8 @@ export async function openProposal(proposal: ReviewProposal): Promise<void> {
   if (old !== undefined) {
     await window.tabGroups.close(old);
   }
+  // Both sides, even of a file that is new or goes: VS Code keeps a side without a document empty,
+  // whatever is decided meanwhile.
   const sides = files.map((file) => [
     Uri.joinPath(Uri.parse(proposal.root), pathAfter(file)),
     sideOf(BEFORE, proposal.proposalId, file),

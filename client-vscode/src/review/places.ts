@@ -23,6 +23,7 @@ export async function hereIn(desk: Desk, editor: TextEditor | undefined): Promis
   const before = sides.hunks.filter((hunk) => hunk[side].start <= line).at(-1);
   const proposal = desk.find(address.proposalId);
   const path = (proposal && fileAt(proposal, address.path)?.path) ?? address.path;
+  // A hunk without lines on this side is at one line all the same.
   const on = before !== undefined && line < Math.max(before[side].end, before[side].start + 1);
   return { proposalId: address.proposalId, path, hunkId: before?.hunkId, on };
 }

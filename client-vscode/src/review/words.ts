@@ -92,6 +92,7 @@ export function joined(...parts: string[]): string {
 
 /** *text* as Markdown that shows it as it is, whoever wrote it: nothing in it is a link, an image, an icon or HTML. */
 export function asMarkdown(text: string): string {
+  // A `$` may begin an icon; a `:` or an `@` may make an address, which becomes a link.
   const escaped = text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/[\\`*_{}[\]()#+\-.!~>|$:@]/g, "\\$&");
   return escaped.replace(/\r?\n|\r/g, "\n\n");
 }

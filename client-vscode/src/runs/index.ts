@@ -55,6 +55,7 @@ async function sent(row: Row): Promise<void> {
     return;
   }
   const document = await workspace.openTextDocument(Uri.parse(`rolecall-run:/${row.run.runId}/sent.md`));
+  // With the comma, so that call 1 is not found at call 12.
   const heading = row.kind === "call" ? `\n## Call ${row.call.call},` : "";
   const found = document.getText().indexOf(heading);
   const at = document.positionAt(found < 0 ? 0 : found + 1);

@@ -49,6 +49,7 @@ export function createRecords(server: Server, moved: Event<void>, log: LogOutput
       const run = runs.find((one) => one.runId === runId);
       const told = JSON.stringify(run);
       const known = trees.get(runId);
+      // Below a run that is at work something may happen that the list does not tell.
       if (known?.told === told && run?.endedAt !== null) {
         return known.tree;
       }

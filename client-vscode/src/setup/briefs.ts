@@ -73,6 +73,7 @@ function template(origin: Origin | undefined, document: TextDocument | undefined
   if (origin.range.isEmpty) {
     return `In \`${where}\`: `;
   }
+  // A fence must be longer than any run of backticks in the code.
   const fence = "`".repeat(Math.max(3, ...[...document.getText(origin.range).matchAll(/`+/g)].map((run) => run[0].length + 1)));
   const code = `${fence}${document.languageId}\n${document.getText(origin.range).replace(/\n$/, "")}\n${fence}`;
   return `In \`${where}\`, lines ${origin.range.start.line + 1} to ${origin.range.end.line + 1}:\n\n${code}\n\n`;

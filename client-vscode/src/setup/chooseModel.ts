@@ -109,6 +109,7 @@ async function askAddress(client: LanguageClient, keys: Keys): Promise<Choice | 
   if (key === undefined) {
     return undefined;
   }
+  // First, because the endpoint may want the key before it lists its models.
   await keys.keep(baseUrl, key.trim());
   const { servers } = await client.sendRequest(ModelChoicesRequest, { address: baseUrl.trim() });
   const problem = servers.map((one) => one.problem).find((each) => each !== "");

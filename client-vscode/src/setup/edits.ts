@@ -45,6 +45,7 @@ async function applyEdit(
 ): Promise<ApplyWorkspaceEditResult | ResponseError> {
   const { rest, files } = partNewFiles(params.edit);
   if (files.length === 0 || (rest.documentChanges ?? []).length > 0) {
+    // The other changes first: where they are refused, no file is made.
     const answer = await next({ ...params, edit: rest }, new CancellationTokenSource().token);
     if (answer instanceof ResponseError || !answer.applied || files.length === 0) {
       return answer;

@@ -57,6 +57,7 @@ export async function mayBegin(command: string, state: State): Promise<boolean> 
   if (!NEEDS_MODEL.has(command) || state.model === undefined || state.model.label !== undefined) {
     return true;
   }
+  // One may have been started or chosen since it was asked for last.
   const model = await state.askModel();
   if (model === undefined || model.label !== undefined) {
     return true;

@@ -11,6 +11,7 @@ export function asMarkdown(text: string): string {
 function line(text: string): string {
   return text
     .split(ADDRESS)
+    // What the group of the pattern matches is at the odd places.
     .map((part, index) => (index % 2 === 1 ? `<${part}>` : part.replace(SPECIAL, "\\$&").replace(/ {2}/g, "&nbsp; ")))
     .join("");
 }

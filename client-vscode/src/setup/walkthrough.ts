@@ -57,6 +57,7 @@ export function createWalkthrough({ globalState }: ExtensionContext): Walkthroug
 
 /** Return whether *tab* is a page of VS Code's own, such as the walkthroughs: extensions are not told which. */
 function isPage(tab: Tab | undefined): boolean {
+  // A diff of several files has no input either, as far as extensions are told.
   const isProposal = /^p\d+: /.test(tab?.label ?? "");
   return tab !== undefined && tab.input === undefined && !isProposal;
 }

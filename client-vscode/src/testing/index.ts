@@ -36,6 +36,7 @@ export function createTesting(context: ExtensionContext, server: Server, desk: D
     if (print === "" && before?.print !== "") {
       controller.invalidateTestResults(root);
     } else if (print !== "" && print !== before?.print) {
+      // The last `true` keeps the focus where it is: nobody asked for this run.
       const request = new TestRunRequest([root], undefined, undefined, false, true);
       const run = controller.createTestRun(request, t("{0} as it was checked", proposal.proposalId), false);
       const ends = proposal.tests.flatMap(({ cases }) => cases);

@@ -23,6 +23,7 @@ export function placeOf(proposalId: string, file: { path: string; uri: string; i
 function itemAt(controller: TestController, parent: TestItem | undefined, id: string, label: string, uri?: Uri): TestItem {
   const siblings = parent?.children ?? controller.items;
   const known = siblings.get(id);
+  // The address of an item cannot be changed: another one means another item.
   if (known !== undefined && known.uri?.toString() === uri?.toString()) {
     known.label = label;
     return known;

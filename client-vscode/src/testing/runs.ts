@@ -118,6 +118,7 @@ function tellEnd(run: TestRun, items: Items, ended: TestsRunResult, leaves: read
   const told = tell(run, items, ended.proposalId, ended.tests);
   const why = new TestMessage(ended.reason || t("It did not run."));
   for (const leaf of leaves) {
+    // Cases that this run was the first to tell of are now below what was a leaf.
     const isTold = told.has(leaf) || leavesOf(leaf).some((one) => told.has(one));
     if (!isTold && ended.ran) {
       run.skipped(leaf);
