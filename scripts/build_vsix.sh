@@ -28,6 +28,7 @@ platform_of() {
 }
 targets=${*:-$(node -p '`${process.platform}-${process.arch}`')}
 [ "$targets" != all ] || targets=$all
+# Here, because a failure within the arguments of `bundle` below does not end the script.
 for target in $targets; do
     platform_of "$target" >/dev/null
 done

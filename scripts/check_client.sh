@@ -4,6 +4,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../client-vscode"
 export PATH="$PWD/../.venv/bin:$PATH"
 
+# npm writes that file last, so an installation that broke off is made again.
 [ node_modules/.package-lock.json -nt package-lock.json ] || npm ci --silent
 npm run --silent typecheck
 npm run --silent lint

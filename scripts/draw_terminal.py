@@ -14,6 +14,7 @@ from rich.terminal_theme import MONOKAI
 from rich.text import Text
 
 WIDTH = 112
+# Up to the last line that was erased: progress comes before all that stays.
 ERASED = re.compile(r".*\x1b\[2K", re.DOTALL)
 FONT_FROM_A_NETWORK = re.compile(r"@font-face \{.*?\}", re.DOTALL)
 

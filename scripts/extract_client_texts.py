@@ -18,6 +18,7 @@ TEXT = re.compile(r'\bt\(\s*("(?:[^"\\\n]|\\.)*")')
 def texts_of(client: Path) -> list[str]:
     """The texts that the code of *client* shows, each once, in the order of the alphabet."""
     sources = [path for folder in ("src", "pages") for path in sorted((client / folder).rglob("*.ts"))]
+    # A text in double quotes is JSON too, with its escapes.
     found = {json.loads(text) for path in sources for text in TEXT.findall(path.read_text(encoding="utf-8"))}
     return sorted(found)
 

@@ -47,6 +47,7 @@ if [ ! -d "$installed" ]; then
     XDG_CONFIG_HOME=$building/first-start XDG_DATA_HOME=$building/first-start XDG_CACHE_HOME=$building/first-start \
         node "$building/lib/node_modules/code-server/out/node/entry.js" --version >&2
     rm -rf "$building/first-start"
+    # In one step, because a folder of that name counts as a complete installation.
     mv "$building" "$installed"
 fi
 

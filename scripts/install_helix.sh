@@ -28,6 +28,7 @@ trap 'rm -rf "$building"' EXIT
 mkdir -p "$building/apt/lists/partial" "$building/apt/cache/archives/partial" "$building/unpacked"
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' | sed -n 1p)
 echo "deb [signed-by=$keyring] $mirror trixie main" >"$building/apt/sources.list"
+# Root itself downloads: apt's own user may not enter a folder of mktemp's.
 apt=(apt-get -qq -o APT::Sandbox::User=root -o Dir::Etc::sourcelist="$building/apt/sources.list" -o Dir::Etc::sourceparts=/dev/null
     -o Dir::State::lists="$building/apt/lists" -o Dir::Cache="$building/apt/cache")
 (
@@ -40,11 +41,13 @@ apt=(apt-get -qq -o APT::Sandbox::User=root -o Dir::Etc::sourcelist="$building/a
 
 libraries=usr/lib/$(uname -m)-linux-gnu
 loader=$(cd "$building/unpacked" && find usr/lib* -name 'ld-linux-*.so.*' | sed -n 1p)
+# It names the folder that it is moved to, not the one in which it is built.
 cat >"$building/hx" <<LAUNCHER
 #!/bin/sh
 export HELIX_RUNTIME=$folder/unpacked/usr/lib/hx/runtime
 exec $folder/unpacked/$loader --library-path $folder/unpacked/$libraries $folder/unpacked/usr/lib/hx/hx "\$@"
 LAUNCHER
 chmod +x "$building/hx"
+# Another run may have been faster: mv would then put this folder into that one.
 [ -d "$folder" ] || mv "$building" "$folder"
 echo "$folder/hx"

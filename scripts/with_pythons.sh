@@ -14,6 +14,7 @@ if [ "${PYTHONS:-}" = ends ]; then
 fi
 
 failed=()
+# From descriptor 3, so that the command cannot read the list away from standard input.
 while read -r version path <&3; do
     echo "Python $version ($path)"
     export UV_PROJECT_ENVIRONMENT=.venv-$version

@@ -79,7 +79,6 @@ function askVersion(candidate: string): Promise<Interpreter | string> {
     execFile(candidate, ["-I", "-c", question], options, (error, stdout) => {
       const [path = "", version = ""] = stdout.split(/\r?\n/);
       if (error !== null) {
-        // Only the time limit kills it.
         resolve(error.code === "ENOENT" ? t("not found") : error.killed === true ? t("no answer") : t("does not run"));
       } else if (/^\d+\.\d+/.test(version)) {
         // A Python that cannot find its own program leaves `sys.executable` empty.

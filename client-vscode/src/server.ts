@@ -63,7 +63,6 @@ export function createServer(extensionPath: string, log: LogOutputChannel, statu
     status.show({ kind: "ready", detail: ready });
     void server.client.sendRequest(StatusRequest, {}).then(({ model }) => {
       ready = `${ready}, ${model.label ?? t("without a model")}`;
-      // A run may have begun while the model was asked for.
       if (!isWorking) {
         status.show({ kind: "ready", detail: ready });
       }

@@ -79,6 +79,7 @@ def _squeezed(text: str) -> str:
 
 def _from_hex(text: str) -> str:
     runs = re.findall(r"[0-9a-fA-F]{8,}", re.sub(r"\\x|0x|[ ,:\n]", "", text))
+    # Other digits may stand before the secret, and shift its pairs by one.
     cut = (run[skip : skip + (len(run) - skip) // 2 * 2] for run in runs for skip in (0, 1))
     return " ".join(bytes.fromhex(digits).decode("latin-1") for digits in cut)
 
@@ -87,6 +88,7 @@ def _from_base64(text: str) -> str:
     found: list[str] = []
     for run in re.findall(r"[A-Za-z0-9+/_-]{8,}", text):
         plain = run.translate(str.maketrans("-_", "+/"))
+        # The secret may begin at any of the four places of a group.
         for part in (plain[skip:] for skip in range(4)):
             whole = part if len(part) % 4 != 1 else part[:-1]
             found.append(base64.b64decode(whole + "=" * (-len(whole) % 4)).decode("latin-1"))

@@ -121,6 +121,7 @@ class Wire:
         try:
             readable, _, _ = select.select([self._handler.connection], [], [], wait_s)
             return bool(readable) and self._handler.connection.recv(1, socket.MSG_PEEK) == b""
+        # `select` raises ValueError for a socket that is closed here: its number is -1 then.
         except (OSError, ValueError):
             return True
 
@@ -375,6 +376,7 @@ class ChatServer:
         self.closing.set()
         self._http.shutdown()
         self._thread.join()
+        # Before `server_close`, which waits for all threads, also those to which no request comes.
         self._http.hang_up()
         self._http.server_close()
         assert not self.problems, self.problems
@@ -424,6 +426,7 @@ class ChatServer:
             self._n_told += 1
             if self._n_told <= len(self.script):
                 return self.script[self._n_told - 1]
+        # The client would ask again after a 500, and tell late that the script is too short.
         return fails(500, "the test's script has no reply left", headers={"x-should-retry": "false"})
 
 
@@ -459,6 +462,7 @@ class _Listener(ThreadingHTTPServer):
 
 
 class _Handler(BaseHTTPRequestHandler):
+    # From this version on a reply may come in chunks.
     protocol_version = "HTTP/1.1"
 
     @property

@@ -98,6 +98,7 @@ def _wait_for_address(process: subprocess.Popen[bytes], output: Path) -> str:
 
 def end(process: subprocess.Popen[bytes]) -> None:
     """End *process* and everything it started."""
+    # Listed first: the children of a process that has ended belong to another.
     leader = psutil.Process(process.pid)
     family = [*leader.children(recursive=True), leader]
     process.terminate()

@@ -260,6 +260,7 @@ class Editor:
     def offset(self, text: str, position: types.Position) -> int:
         """The inverse of `position`, by trying every place of the line."""
         for offset in range(len(text) + 1):
+            # Between CR and LF is no place, though it counts as the beginning of the next line.
             if self.position(text, offset) == position and text[offset - 1 : offset + 1] != "\r\n":
                 return offset
         raise AssertionError(f"{position} is no place in the text")
@@ -304,6 +305,7 @@ class Editor:
                 by_uri[change.text_document.uri] = (change.text_document.version, edits)
             elif isinstance(change, types.RenameFile):
                 renames.append(change)
+        # All versions are compared before anything changes: an edit is made whole or not at all.
         for uri, (version, _) in by_uri.items():
             if version is not None and uri in self.buffers and version != self.buffers[uri].version:
                 return types.ApplyWorkspaceEditResult(applied=False, failure_reason="the version is another")

@@ -33,6 +33,7 @@ class FrameClient:
         self._ids = itertools.count(1)
         self._news = asyncio.Condition()
         assert process.stderr is not None
+        # Read all the time: a server whose standard error is full would wait for a reader.
         self._log = asyncio.create_task(process.stderr.read())
         self._reading = asyncio.create_task(self._read())
 

@@ -113,6 +113,7 @@ def running(program: Program, root: Path, environ: Mapping[str, str], setup: str
     home = Path(environ["HOME"])
     setup_file = home / f"setup{program.setup_suffix}"
     setup_file.write_text(setup_of(program.section) if setup is None else setup, encoding="utf-8")
+    # The setups of the page start `rolecall` by its name: it is the one beside this Python.
     path = f"{Path(sys.executable).parent}{os.pathsep}{environ['PATH']}"
     with socket.create_server(("127.0.0.1", 0)) as listening:
         listening.settimeout(PATIENCE_S)

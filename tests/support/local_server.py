@@ -38,6 +38,7 @@ class _HastySelector(selectors.DefaultSelector):
         self._loop = loop
 
     def select(self, timeout: float | None = None) -> Any:
+        # Nothing is planned: only another thread can wake this loop, and that takes its time.
         if timeout is None:
             return super().select(None)
         ready = super().select(0)
@@ -106,6 +107,7 @@ class LocalServer:
             raise error if isinstance(error, BaseException) else AssertionError(error)
 
     async def _settled(self) -> None:
+        # The clock jumps when nothing else is ready, so this ends after all that was begun.
         await asyncio.sleep(0.001)
         while self.session.background:
             await asyncio.wait(self.session.background)

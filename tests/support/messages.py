@@ -265,4 +265,5 @@ def _hints(kind: Any) -> dict[str, Any]:
 
 
 def _camel(name: str) -> str:
+    # lsprotocol puts an underscore behind names that Python keeps for itself.
     return _CAMEL.sub(lambda found: found[1].upper(), name.rstrip("_"))

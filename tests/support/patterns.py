@@ -198,6 +198,7 @@ def _holds(choice: Any, sign: str) -> bool:
 
 def seconds(found: Found, before: str, piece: str, n: int, times: int = 1) -> float:
     """Return how long this thread computes over *before* and *n* characters of *piece*: the least of some times."""
+    # The last character is one that hardly anything matches: only a failure makes a pattern try again.
     text: Any = before + (piece * (n // len(piece) + 1))[:n] + "\x00"
     if isinstance(found.pattern, bytes):
         text = text.encode("utf-8", "replace")

@@ -25,6 +25,8 @@ def pipe_at(path: Path) -> Iterator[threading.Event]:
     try:
         yield was_opened
     finally:
+        # Where nobody has read the pipe, the thread still waits for a reader: this one lets it go.
+        # It stays open until the thread has ended, which could find no reader otherwise.
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
         waiting.join()
         os.close(handle)

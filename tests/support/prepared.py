@@ -66,14 +66,17 @@ class PreparedPopen(subprocess.Popen[Any]):
         shell: bool,
         *others: Any,
     ) -> None:
+        # The six ends of pipes come first; the last argument but one is `start_new_session`.
         pipes, new_session = others[:6], others[-2]
         arguments = _arguments_of(args, os.environ if env is None else env)
+        # For a folder that is not there the real one raises what the caller expects.
         if arguments is None or executable or preexec_fn or pass_fds or shell or not Path(cwd or ".").is_dir():
             start = (executable, preexec_fn, close_fds, pass_fds, cwd, env, startupinfo, creationflags, shell)
             super()._execute_child(args, *start, *others)  # pyright: ignore
             return
         given = zip((pipes[0], pipes[3], pipes[5]), (0, 1, 2), strict=True)
         self.pid = _fork(
+            # -1: there is no pipe, and the child gets the stream of this process.
             [number if pipe == -1 else pipe for pipe, number in given],
             program=self.program,
             arguments=arguments,
@@ -118,6 +121,7 @@ def _parent() -> socket.socket:
         command = [sys.executable, "-I", __file__, str(its.fileno())]
         env = {"PATH": os.environ["PATH"], "LANG": _LOCALE}
         process = subprocess.Popen(command, env=env, pass_fds=[its.fileno()], stdin=subprocess.DEVNULL)
+    # Called in the reverse order: the parent ends because its connection was closed.
     atexit.register(process.wait)
     atexit.register(ours.close)
     return ours
@@ -167,6 +171,7 @@ def _clone() -> int:
     """Fork as `os.fork` does, except that the child is our parent's."""
     python = ctypes.pythonapi
     python.PyOS_BeforeFork()
+    # `PyDLL` keeps the interpreter's lock: the child has no other thread that could give it back.
     process_id = ctypes.PyDLL(None).syscall(_CLONE, _CLONE_PARENT | signal.SIGCHLD, 0, 0, 0, 0)
     if process_id == 0:
         python.PyOS_AfterFork_Child()
@@ -183,6 +188,7 @@ def _become(request: Mapping[str, Any], streams: Sequence[int]) -> str:
     os.chdir(request["cwd"])
     os.environ.clear()
     os.environ.update(request["env"])
+    # The zone was read when the parent started.
     time.tzset()
     if request["new_session"]:
         os.setsid()
@@ -211,6 +217,7 @@ def _stream_like(before: Any) -> Any:
 
 if __name__ == "__main__":
     import_everything()
+    # What is frozen no collection of a child looks at, so its memory stays shared with the parent.
     gc.collect()
     gc.freeze()
     exec(_serve(socket.socket(fileno=int(sys.argv[1]))))

@@ -48,6 +48,7 @@ def _changed(exchange: Exchange, change: Callable[[str], str]) -> Exchange:
 def _marked(said: Sequence[str], library: Lines, places: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[str]:
     at = 0
     while at < len(said):
+        # What looks like a mark would be replaced when the quotes are put back.
         assert not _MARK.match(said[at]), said[at]
         runs = ((_common(said[at:], library[path][first:]), path, first) for path, first in places.get(said[at], ()))
         n, path, first = max(runs, key=lambda run: run[0], default=(0, "", 0))

@@ -36,6 +36,7 @@ class RealSession:
         self.editor: TracedEditor | None = None
         self._earlier: list[TracedEditor] = []
         self._n_read = 0
+        # Far from the ids that `FrameClient` counts from 1.
         self._ids = iter(range(1_000_000, 2_000_000))
 
     def send(self, message: Message) -> None:

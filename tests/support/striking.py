@@ -34,6 +34,7 @@ from support.prepared import import_everything
 _T = TypeVar("_T")
 _CHANGES = {"os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.chmod", "os.chown", "shutil.rmtree"}
 _STARTS = {"subprocess.Popen", "os.posix_spawn", "os.fork"}
+# PR_SET_CHILD_SUBREAPER of prctl(2), for which Python has no name.
 _BECOME_SUBREAPER = 36
 
 
@@ -201,6 +202,7 @@ class _Parent:
 
     def _reap(self, options: int) -> bool:
         try:
+            # Of any child, adopted ones too: nobody else waits for those.
             process_id, status = os.waitpid(-1, options)
         except ChildProcessError:
             return False
@@ -223,6 +225,7 @@ def _become(
     os.chdir(cwd)
     os.environ.clear()
     os.environ.update(environ)
+    # The process that this one was forked from has chosen its own, by another TMPDIR.
     tempfile.tempdir = None
     sys.argv = ["rolecall", *arguments]
     _strike(number, moment, folder / f"steps-{os.getpid()}", Path(environ["HOME"]).parent)
@@ -241,6 +244,7 @@ def _strike(number: int, moment: Moment, record: Path, folder: Path) -> None:
             os.kill(own, number)
 
     def hear(event: str, arguments: tuple[Any, ...]) -> None:
+        # A hook cannot be taken away, and processes that are forked from this one have it as well.
         if os.getpid() != own:
             return
         writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & (os.O_WRONLY | os.O_RDWR)

@@ -92,6 +92,7 @@ def in_terminal(
             stderr=program_side,
             start_new_session=True,
         )
+        # While this process holds it too, the screen never says that the program has ended.
         os.close(program_side)
         try:
             yield Terminal(process, screen)

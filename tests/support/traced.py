@@ -11,6 +11,7 @@ Key = tuple[str, str]
 """A proposal and one of its hunks."""
 
 _ids = itertools.count(1)
+# The protocol knows these ends of lines alone; `str.splitlines` knows more.
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 

@@ -175,6 +175,7 @@ class TracedEditor:
             location.parent.mkdir(parents=True, exist_ok=True)
             beside = location.with_name(location.name + "~")
             beside.write_bytes(((BOM if path in self.marked else "") + text.text).encode())
+            # In one step, because the server may read the file at any moment.
             beside.replace(location)
         if watched:
             kind = 3 if text is None else 2

@@ -62,6 +62,8 @@ class Trap:
 def git(root: Path, *arguments: str) -> None:
     """Carry out a git command in *root*, with nothing of the machine's configuration."""
     environ = {"PATH": os.environ["PATH"], "HOME": "/nonexistent", "GIT_CONFIG_NOSYSTEM": "1"}
+    # The traps' own file monitor must not be sprung here, and git takes no submodule from a folder unless
+    # that is allowed.
     given = ("user.name=a", "user.email=a@example.com", "protocol.file.allow=always", "core.fsmonitor=false")
     options = [word for one in given for word in ("-c", one)]
     subprocess.run(["git", "-C", root, *options, *arguments], env=environ, check=True, capture_output=True)

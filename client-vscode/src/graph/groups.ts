@@ -45,7 +45,6 @@ export function groupsOf(prefix: string, nodes: readonly GraphNode[], numbers: r
     const node = nodes[number];
     if (node !== undefined) {
       const folders = node.path.split("/");
-      // Among symbols a file is a group of them; where there are modules alone, it is the leaf.
       const file = hasSymbols ? undefined : folders.pop();
       const label = file ?? (node.kind === "module" ? "(module)" : node.name);
       folderAt(root, folders).leaves.push({ id: `${prefix}:${node.path}::${node.symbol}`, label, node: number });

@@ -69,7 +69,6 @@ export function createGraph(context: ExtensionContext, server: Server, log: LogO
       const { symbol, ...rest } = question;
       const place = start?.position === undefined ? { symbol } : { position: start.position };
       const answer = await client.sendRequest(GraphRequest, { ...rest, ...place, limit: LIMIT }, asking.token);
-      // A request that was cancelled may be answered nevertheless.
       if (view.asking === asking) {
         const center = answer.center === null ? undefined : answer.nodes[answer.center];
         // By its name from now on: the cursor may be elsewhere when this is asked again.

@@ -101,7 +101,6 @@ function barycenters(answer: GraphResult): {
     },
     note(rows) {
       rows.forEach(({ part, isOpen }, row) => {
-        // What is in an open group has rows of its own below it.
         if (!isOpen) {
           nodesOf(part).forEach((node) => rowOf.set(node, row));
         }

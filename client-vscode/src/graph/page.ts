@@ -7,7 +7,6 @@ import { env, l10n, Uri } from "vscode";
 import type { Webview } from "vscode";
 
 const escaped = (words: string): string =>
-  // The page has all attributes in double quotes, so a single quote may stay.
   words.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/"/g, "&quot;");
 
 export function pageOf(webview: Webview, extension: Uri): string {

@@ -216,7 +216,6 @@ async function executeTogether(verdict: Verdict, hunks: HunksOf): Promise<void> 
 
 /** Saves what accepted hunks changed, once somebody asks for it. */
 export async function offerToSave(proposal: ReviewProposal): Promise<void> {
-  // A renamed file has one name or the other, by what was accepted.
   const files = new Set(proposal.files.flatMap((file) => [file.path, file.newPath]).filter((path) => path !== ""));
   const uris = new Set([...files].map((path) => Uri.joinPath(Uri.parse(proposal.root), path).toString()));
   const unsaved = workspace.textDocuments.filter((document) => document.isDirty && uris.has(document.uri.toString()));

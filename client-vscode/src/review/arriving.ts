@@ -55,7 +55,6 @@ export function followRuns(server: Server, desk: Desk, hands: Hands): Disposable
     const isWhole = isUntouched && proposal.files.length === 1;
     const said = `${proposal.title}: ${extent(proposal.files, waiting)}. ${proposal.evidence.text}`;
     if (!isWhole && (await window.showInformationMessage(asNotice(said), t("Review"))) !== undefined) {
-      // It may be another by now: a notice can stay for long.
       await openProposal(desk.find(proposal.proposalId) ?? proposal);
     }
   }

@@ -107,7 +107,6 @@ export function registerSides(server: Server, desk: Desk): Disposable[] {
   };
   const provider: FileSystemProvider = {
     onDidChangeFile: changed.event,
-    // The desk tells of all changes, whether somebody watches or not.
     watch: () => ({ dispose: () => undefined }),
     async stat(uri): Promise<FileStat> {
       const { content, mtime } = await read(uri);

@@ -31,7 +31,6 @@ export function walk(all: readonly Station[], here: Here | undefined, step: 1 | 
   const inFile = (one: Station): boolean => one.proposal.proposalId === here?.proposalId && one.file.path === here.path;
   const at = all.findIndex((one) => inFile(one) && one.hunk.hunkId === here?.hunkId);
   if (at >= 0) {
-    // From below a hunk, the one before the cursor is that hunk itself.
     const by = step === -1 && here?.on === false ? 0 : step;
     return all[(at + by + all.length) % all.length];
   }

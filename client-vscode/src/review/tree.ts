@@ -140,7 +140,6 @@ export function createTree(desk: Desk): Tree {
     const { proposals } = desk.now();
     // A row is drawn with all that is below it, so that of a proposal is only where it reads otherwise itself.
     const list = proposals.map((proposal) => `${proposal.proposalId} ${aboutProposal(proposal)}`).join("\n");
-    // By tasks there are no rows of files that could be drawn alone.
     if (list !== listed || grouping === "tasks") {
       listed = list;
       changed.fire(undefined);

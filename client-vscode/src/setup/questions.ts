@@ -34,7 +34,6 @@ export function createQuestions(server: Server): Questions {
   }
 
   const started = server.onDidStart((client) => {
-    // The server that asked them is gone.
     pending.forEach((question) => question.answer(null));
     become([]);
     client.onRequest(QuestionRequest, (asked, token) =>
@@ -58,7 +57,6 @@ export function createQuestions(server: Server): Questions {
   const command = commands.registerCommand("rolecall.question.answer", async () => {
     const [first] = pending;
     const answer = first === undefined ? undefined : await pick(first);
-    // The question may have been taken back while the box was open.
     if (first !== undefined && answer !== undefined && pending.includes(first)) {
       first.answer(answer);
     }
