@@ -101,6 +101,7 @@ class World:
             if location is not None or level:
                 return self._own(location) if location is not None else None
         elif level:
+            # One dot is the package itself, each one more the package around it.
             package = importer.package.split(".")[: len(importer.package.split(".")) - level + 1]
             name = ".".join([*package, *([name] if name else [])])
         return self._noted(self.installed.search_path.find(name)) if name else None
@@ -119,6 +120,7 @@ class World:
 
     def member(self, module: CodeModule, name: str, n_steps: int = 0) -> Held:
         """Return what the name *name* of *module* leads to, through any number of imports."""
+        # Modules may import a name from each other in a circle.
         if module.kind == "opaque" or n_steps > _MOST_STEPS:
             return UNCLEAR
         facts = self.facts(module.path) if module.path else None
@@ -150,6 +152,7 @@ class World:
             found = self.find(importer, one.module if one.alias else one.bound_name)
             return Held((found,)) if found is not None else UNCLEAR
         source = self.find(importer, one.module, one.level)
+        # `from . import price` in an `__init__` names the package itself: only a submodule can be meant.
         if source is None or (source.path and source.path == importer.path and one.name == one.bound_name):
             submodule = self.submodule(source, one.name) if source is not None else None
             return Held((submodule,)) if submodule is not None else UNCLEAR
@@ -172,11 +175,13 @@ class World:
         facts = self.facts(module.path)
         for outer in outwards(scope):
             definition = scope_definition(facts, outer) if outer and outer != scope else None
+            # A function does not see the names of the class around it.
             if definition is not None and definition.kind == "class":
                 continue
             if outer and (found := self.bound(module, facts, outer, name)) is not None:
                 return found
         found = self.member(module, name)
+        # A builtin has no definition that could be shown.
         return UNCLEAR if found.is_missing and hasattr(builtins, name) else found
 
     def names_of(self, module: CodeModule) -> list[str]:
@@ -227,7 +232,9 @@ class World:
     def _is_offered(self, source: CodeModule, name: str) -> bool:
         exported = self.facts(source.path).exported
         if exported is None:
+            # An `__all__` that cannot be read off may have any name.
             return "__all__" in self.text(source.path) or not name.startswith("_")
+        # An entry with a dot stands for the `__all__` of another module, which may have the name.
         return name in exported or any("." in entry for entry in exported)
 
     def _is_open(self, module: CodeModule, facts: FileFacts, name: str) -> bool:

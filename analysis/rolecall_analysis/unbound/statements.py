@@ -124,6 +124,7 @@ def _assignment(trail: Trail, node: Node) -> Steps:
     left, right, annotation = (child_of(node, field) for field in ("left", "right", "type"))
     if left is None:
         return
+    # Python never evaluates the annotation of a local variable.
     is_local = trail.graph.parent is not None and not trail.classes
     if annotation is not None and not is_local:
         yield annotated(trail, annotation)
@@ -153,6 +154,7 @@ def _augmented(trail: Trail, node: Node) -> Steps:
     if left is None or right is None:
         return
     trail.may_raise()
+    # Python looks the target up before it evaluates the right side.
     if left.kind_id == IDENTIFIER:
         trail.read(left)
     yield evaluate(trail, right)
@@ -169,6 +171,7 @@ def _delete(trail: Trail, node: Node) -> Steps:
         for part in rest:
             yield evaluate(trail, part)
         for name in names:
+            # To delete a name that has no value is a NameError, as it is to read one.
             trail.read(name)
             trail.unbind(trail.text(name))
 

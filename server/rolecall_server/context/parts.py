@@ -40,6 +40,7 @@ def in_parts(view: PackSource, path: str, wanted: Collection[str], reason: str) 
     """
     whole = whole_file(view, path, reason)
     lines = split_lines(whole.text)
+    # The file on disk may be shorter by now than when the graph read it.
     definitions = [one for one in definitions_in(view.snapshot, path) if _end(one) < len(lines)]
     kept = _kept(lines, definitions, wanted)
     if len(kept) == len(lines):
@@ -59,6 +60,7 @@ def alone(view: PackSource, path: str, wanted: Collection[str], reason: str) -> 
     lines = split_lines(read_text_file(view.workspace, path).text)
     definitions = [one for one in definitions_in(view.snapshot, path) if _end(one) < len(lines)]
     named = [one for one in definitions if one.qualified_name in wanted]
+    # Of an overloaded function the definition with the body is enough.
     blocks = [one for one in named if not any(name.rpartition(".")[2] == "overload" for name in one.decorators)]
     kept = {number for one in blocks for number in _span(one)}
     for one in definitions:
@@ -153,6 +155,7 @@ def _bindings(
         if not one.scope and one.bound_name in names and not one.for_types_only:
             kept |= _of_statement(lines, range(one.span.start.line, one.span.end.line + 1), names)
     for one in definitions:
+        # A mere annotation gives the name no value.
         has_value = "=" in "".join(lines[number] for number in sorted(_span(one)))
         if one.kind == "variable" and one.scope in scopes and has_value and inner.isdisjoint(_span(one)):
             if one.name == _EXPORTS and exported:
@@ -194,6 +197,7 @@ def _level(lines: Sequence[str], definitions: Sequence[Definition], scope: str, 
 def _docstring(lines: Sequence[str], first: int, among: Collection[int]) -> list[int]:
     """Return the lines of the first long string literal that begins a line among the first of a class or module."""
     for start in range(first, min(first + _LONG_DOCSTRING, len(lines))):
+        # No `b` and no `f`: Python takes such a string for no docstring.
         mark = re.match(r"\s*[rRuU]?(\"\"\"|''')", lines[start])
         if mark is None:
             continue

@@ -282,5 +282,6 @@ def _parameter_nodes(flow: Flow) -> Iterator[tuple[int, range]]:
     for frame in flow.frames:
         own = range(frame.first_node, frame.first_node + frame.scope.n_variables)
         is_method = frame.scope.parent is not None and frame.scope.parent.kind == "class" and not frame.scope.is_static
+        # True counts as 1: `self` or `cls` is left out.
         for parameter in frame.scope.parameters[is_method:]:
             yield frame.first_node + parameter.variable, own

@@ -61,6 +61,7 @@ def _declared(declarator: Node) -> _Declared:
         if inner is None:
             return _Declared(None, False, (*others, node))
         others.extend(child for child in children if child != inner)
+        # Parentheses decide nothing: `int (f)(void)` is a function, `int (*f)(void)` a pointer to one.
         if node.type != "parenthesized_declarator":
             around = node.type
         node = inner
@@ -95,6 +96,7 @@ def _visit_function(walk: Walk, node: Node, scope: WalkScope) -> Steps:
         return visit_anonymous(walk, node, scope)
     name, text, outer = _outside(walk, declared.name, scope)
     kind = "method" if outer.inside is Inside.TYPE else "function"
+    # A constructor's header ends before the list of what it initializes.
     end = next((child for child in node.named_children if child.type == "field_initializer_list"), body)
     inside = walk.define(kind, name, node, outer, body=end, text=text)
     others = [child for child in node.named_children if child != declarator]
@@ -193,6 +195,7 @@ def _visit_namespace(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     if body is None:
         return ()
     if name is None:
+        # What an anonymous namespace holds is called as if it stood around it.
         return [(body, scope)]
     parts = name.named_children if name.type == "nested_namespace_specifier" else [name]
     *outer, last = parts or [name]
@@ -212,11 +215,13 @@ def _visit_macro(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
     if name is not None and (value is not None or not _INCLUDE_GUARD.fullmatch(walk.text(name))):
         is_short = value is None or value.end_byte - value.start_byte <= 80
+        # A macro belongs to no namespace and no class, wherever it is defined.
         walk.define("macro", name, node, WalkScope("", Inside.FILE, scope.owner), body=None if is_short else value)
     return ()
 
 
 def _visit_friend(_walk: Walk, node: Node, scope: WalkScope) -> Steps:
+    # A friend is no member of the class that names it.
     return [(child, scope.code()) for child in node.named_children]
 
 

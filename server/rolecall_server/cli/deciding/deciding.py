@@ -128,6 +128,7 @@ def ask_for_decisions(deciding: Deciding) -> None:
     hunks = deciding.reviewed.proposal.hunks()
     number, shown_file = 0, ""
     while number < len(hunks):
+        # Asked for anew: an edit puts another proposal in the place of this one.
         change, hunk = deciding.reviewed.proposal.hunks()[number]
         if not _is_open(deciding, hunk) or _open_users(deciding, hunk):
             number += 1

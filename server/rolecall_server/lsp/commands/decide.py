@@ -49,6 +49,7 @@ async def reject_hunk(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[
     if reason:
         return _reject(ls, [(folder, reviewed, frozenset(hunk_ids))], {"reason": reason})
     nothing_yet: dict[str, Any] = {"proposalId": reviewed.proposal.id, "hunkIds": []}
+    # The box was shown, and nothing was typed: that decides nothing. None is an editor without a box.
     if reason is not None:
         return nothing_yet
 
@@ -124,6 +125,7 @@ def undo_decision(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[str,
             ls.tell(f"what was decided last is taken back: {'; '.join(taken_back)}.")
 
     _decide_later(ls, undo_each)
+    # The latest stands first in `decided`, and the reply names the last one that it is given.
     return _reply([(folder, reviewed, frozenset(hunk_ids)) for folder, reviewed, hunk_ids in reversed(decided)])
 
 
@@ -202,6 +204,7 @@ def _decide_later(ls: RolecallServer, decision: Callable[[], Awaitable[None]]) -
         finally:
             session.n_deciding -= 1
 
+    # Counted here and not in the task, which starts later: more commands may come in before it does.
     session.n_deciding += 1
     ls.later(decide())
 

@@ -186,6 +186,7 @@ class _Call:
 
     async def answer(self, messages: Sequence[ChatMessage]) -> _Answer:
         """Ask the editor and return its reply; the request is cancelled if nobody waits for it any more."""
+        # An id of our own, for the request to be cancelled by.
         ls, request_id = self.client.ls, f"rolecall-model-{self.id}"
         params = {
             "callId": self.id,
@@ -237,6 +238,7 @@ class _Call:
 
 def _forget(replied: asyncio.Future[Any]) -> None:
     """Look at how a request ended, so that one nobody waits for any more is not called an error."""
+    # `exception` itself raises where the request was cancelled.
     if not replied.cancelled():
         replied.exception()
 

@@ -170,6 +170,7 @@ _TEST_FOLDERS = frozenset({"test", "tests", "testing", "spec", "specs", "__tests
 _IMPORTED_FIRST = sys.stdlib_module_names | {"coverage", "pluggy", "iniconfig", "hypothesis", "xdist", "pytest_cov"}
 _NOT_PLAIN = "it is neither documentation nor a source or test file, old or beside others of its language"
 
+# Windows gives a long name a short one of at most eight and three characters: `GIT~1` may open `.git`.
 _SHORT_NAME = re.compile(r"[^.]{1,8}~\d+(\.[^.]{0,3})?")
 
 
@@ -220,6 +221,7 @@ def is_prose(path: str) -> bool:
     """Return whether *path* is documentation by its name."""
     name = PurePosixPath(path)
     if name.suffix == ".txt":
+        # Not each text is prose: `requirements.txt` says what is installed, and a test may read its data from one.
         return why_protected(path) is None and "tests" not in name.parts
     return name.suffix.lower() in _PROSE or name.name in _PROSE_WITHOUT_SUFFIX
 
@@ -241,6 +243,7 @@ def _why_guarded(workspace: Workspace, ignored: Ignored, change: FileChange, pat
         real = absolute_path(workspace, path).relative_to(workspace.root).as_posix()
     except FileRefused as error:
         return error.what
+    # The real path as well: a link in the path may lead to a guarded place.
     why = why_protected(path) or why_protected(real) or _why_apart(ignored, real) or _why_shadow(workspace, real)
     return why or (PROGRAM if path == change.renamed_to and _is_program(workspace, change) else None)
 
@@ -255,6 +258,7 @@ def _why_apart(ignored: Ignored, path: str) -> str | None:
     for folder in (ignored.root / one for one in folders):
         if any(is_there(folder / marker) for marker in ENVIRONMENT_MARKERS):
             return _ENVIRONMENT
+        # A bare repository has these in a folder of any name.
         if is_there(folder / "HEAD", Path.is_file) and is_there(folder / "objects", Path.is_dir):
             return _GIT
     rules = ignored.rules_in(folders[-1].as_posix() if folders else "")

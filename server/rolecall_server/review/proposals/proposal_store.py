@@ -124,6 +124,7 @@ def load_accepted(store: Store, root: Path, path: str) -> tuple[Reviewed, ...]:
 def _list_hunks(store: Store, root: Path) -> None:
     """Store where the hunks of proposals are that an earlier Rolecall saved."""
     for body in store.proposals_unlisted(root):
+        # A damaged one stays unlisted; whoever reads it is told.
         with suppress(ValidationError):
             proposal = proposal_adapter().validate_json(body)
             store.save_proposal(proposal.id, body, _paths(proposal))
@@ -139,6 +140,7 @@ def _readable(store: Store, bodies: Iterable[str]) -> tuple[Reviewed, ...]:
     for body in bodies:
         try:
             found.append(_reviewed(store, body))
+        # Not only a ValidationError: an unknown state makes `HunkState` raise a plain ValueError.
         except ValueError:
             logger.warning("A stored proposal cannot be read and is passed over.")
     return tuple(found)
@@ -213,6 +215,7 @@ def edit_hunk(store: Store, reviewed: Reviewed, hunk_id: str, text: str, act_id:
     lines = _as_in_file(change, hunk, text)
     if change.base is not None and _is_base(change, hunk, lines):
         raise FileRefused(f"With that text {hunk_id} would change nothing.", "Reject it instead.")
+    # Another text does not give a stale hunk its place back.
     state = HunkState.EDITED if reviewed.states[hunk_id] is not HunkState.STALE else HunkState.STALE
     store.decide(reviewed.proposal.id, {hunk_id: state}, "", act_id, {hunk_id: "".join(lines)})
     return load_proposal(store, reviewed.proposal.id)
@@ -291,6 +294,7 @@ def _is_base(change: FileChange, hunk: Hunk, lines: Sequence[str]) -> bool:
 
 def _standing(store: Store, act_id: int, proposal_id: str, hunk_ids: Collection[str]) -> tuple[str, ...]:
     """Return those of *hunk_ids* of which nothing was decided after that act."""
+    # A row without an act is not the developer's: the hunk was placed anew, or made way for a later proposal.
     latest = {row.hunk_id: row for row in store.decisions(proposal_id) if row.act_id is not None}
     return tuple(h for h in hunk_ids if latest[h].act_id == act_id and latest[h].state in DECIDED)
 

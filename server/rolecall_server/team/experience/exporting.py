@@ -212,6 +212,7 @@ def _trajectories(case: Case) -> Iterator[Row]:
         completion=_turns(turns),
         label=attempts[-1].kept.works and attempts[-1].kept.ran,
         rewards=tuple(rewards),
+        # A sum of -0.2 is not exact in binary: without the rounding, its noise would stand in the row.
         reward=round(sum(one.reward for one in rewards), 6),
     )
 
@@ -268,6 +269,7 @@ def _reward(made: Made, *, is_last: bool) -> float:
     kept = made.kept
     if is_last:
         tests = kept.public + kept.private
+        # Where no test ran, nothing showed that the change is right.
         return 1.0 if kept.works and kept.ran and tests != PassCount() and not tests.failed else -1.0
     return 0.0 if kept.ran else INVALID
 

@@ -134,6 +134,7 @@ def diff_of(edits: Edits, workspace: Workspace, unseen: Mapping[str, Collection[
     parts: list[str] = []
     for path, text in edits.files.items():
         if text is None:
+            # The old name of a renamed file is told beside the new one.
             if path not in edits.renames:
                 parts.append(f"## {path}\n\nIt is deleted.\n")
             continue
@@ -144,6 +145,7 @@ def diff_of(edits: Edits, workspace: Workspace, unseen: Mapping[str, Collection[
         parts.append(f"## {path}{said}\n\n````\n{lines}\n````\n")
     whole = "\n".join(parts)
     if len(whole) > _MAX_DIFF_CHARACTERS:
+        # The cut goes through the fence of a file: the last line closes it.
         return f"{whole[:_MAX_DIFF_CHARACTERS]}\n[cut: {len(whole) - _MAX_DIFF_CHARACTERS:,} characters more]\n````\n"
     return whole
 
@@ -248,6 +250,7 @@ def render_content(document: Document) -> str:
     """Return a document as Markdown, without its provenance, as numbers and dates would only tell a model of
     earlier runs, and without the fields that wait for the developer.
     """
+    # The provenance stands at the top, between two lines of dashes.
     return _TO_FILL.sub("", render(document).split("---\n", 2)[-1]).strip()
 
 
@@ -255,6 +258,7 @@ def _numbered(before: list[str], after: list[str], hidden: Collection[int]) -> I
     """Yield the changed lines and those around them: ``12 + new``, `` - old``, ``13 kept``; of a run of *hidden* ones
     only how many they are.
     """
+    # Else, in a file of 200 lines or more, lines that stand there often are not matched with each other.
     matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
     for number, group in enumerate(matcher.get_grouped_opcodes(_CONTEXT_LINES)):
         if number:

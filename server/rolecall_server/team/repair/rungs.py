@@ -122,6 +122,7 @@ def _fitting(desk: Desk, suspects: Iterable[Suspect]) -> list[Suspect]:
     left = _MOST_NEW
     for one in suspects:
         is_shown = any(one.path == other.path and is_inside(one.name, other.name) for other in chosen)
+        # What stands in a function that is shown takes no more room.
         n_tokens = 0 if is_shown else _tokens(desk, one.path, one.name)
         if not chosen or n_tokens <= left:
             left -= n_tokens
@@ -157,6 +158,7 @@ def _changed(desk: Desk, tries: Sequence[Try]) -> Iterator[_ShownPart]:
         lines = split_lines(desk.snapshot.text(path) or "")
         for one in definitions_in(desk.snapshot, path):
             body = "".join(lines[one.span.start.line : one.span.end.line + 1])
+            # A file that the attempt left alone counts as it is; one that it deleted has None for its text.
             is_changed = any(body not in (files.get(path, body) or "") for files in texts)
             if one.kind in ("function", "method") and is_changed:
                 yield _ShownPart(path, one.qualified_name, "an attempt changed it")
@@ -206,6 +208,7 @@ def _asked_for(desk: Desk, tries: Sequence[Try]) -> list[list[_ShownPart]]:
 def _named(desk: Desk, said: str) -> Iterator[_ShownPart]:
     """Yield the functions and files that *said* asks to see, those that are there and not private."""
     found = _PLACE.findall("\n".join(_NO_CHANGE.findall(said)))
+    # A name at the end of a sentence comes with the full stop.
     for path, name in dict.fromkeys((path.rstrip("."), name.rstrip(".")) for path, name in found):
         is_there = path in desk.snapshot.files and (not name or find_definition(desk.snapshot, path, name) is not None)
         if is_there and why_private(desk.workspace, path) is None:

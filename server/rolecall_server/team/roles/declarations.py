@@ -241,15 +241,18 @@ def find_roles(workspace: Workspace) -> FoundRoles | None:
         FileRefused: one of their files is no role; the sentence says why.
     """
     folder = workspace.root / THEIR_ROLES
+    # The folder may be a link that leads out of the repository.
     if not folder.is_dir() or not folder.resolve().is_relative_to(workspace.root):
         return None
     ours, found, files, digest = our_roles(), dict[str, Role](), list[str](), hashlib.sha256()
+    # Sorted, so that the fingerprint does not hang on the file system.
     for path in sorted(folder.glob("*.toml")):
         profile, prompt = _texts_of(folder, path.stem)
         found[path.stem] = _read_role(path.stem, profile, prompt, ours.get(path.stem))
         for suffix, text in ((".toml", profile), (".md", prompt)):
             if text:
                 files.append(f"{THEIR_ROLES}/{path.stem}{suffix}")
+                # The length goes before the text, so that no text can be taken for another file that follows.
                 digest.update(f"{path.stem}{suffix}\0{len(text)}\0{text}".encode())
     return FoundRoles(found, digest.hexdigest(), tuple(files)) if found else None
 
@@ -371,6 +374,7 @@ def _texts_of(folder: Path, name: str) -> tuple[str, str]:
         if not path.is_file():
             texts.append("")
             continue
+        # The one byte more shows that a file is too large, without reading all of it.
         content = read_beginning(path, MAX_ROLE_BYTES + 1)
         if len(content) > MAX_ROLE_BYTES:
             raise FileRefused(f"{path.name} is larger than {MAX_ROLE_BYTES:,} bytes.", "Shorten it.")

@@ -99,6 +99,7 @@ def served_by(proposals: Iterable[Reviewed]) -> tuple[Served, ...]:
 def linked(documents: Iterable[Document], proposals: Sequence[Reviewed]) -> Linked:
     """Return *documents* of a run with what became of its *proposals*."""
     runs = [one.proposal.evidence for one in proposals if one.proposal.evidence.ran]
+    # The cases of a parametrized test end in brackets; a test plan names the function alone.
     failing = {failure.test_id.partition("[")[0] for failure in runs[-1].failures} if runs else set[str]()
     failing |= {defect.test for defect in runs[-1].defects if defect.offered} if runs else set[str]()
     return Linked(tuple(documents), served_by(proposals), frozenset(failing), bool(runs) and runs[-1].is_tested)
@@ -166,6 +167,7 @@ def _unmet(task: Task, run: Linked) -> Iterator[str]:
 
 def _tests_of(task: Task, run: Linked) -> list[str]:
     """Return the tests of what *task* is for, without those that were rejected."""
+    # The symbol of a hunk has dots between its parts, the name of a test has colons.
     gone = {f"{hunk.path}::{hunk.symbol.replace('.', '::')}" for hunk in run.hunks if hunk.state == "rejected"}
     cases = [case for plan in run.held(TestPlan) for case in plan.cases if {*case.verifies} & {*task.serves}]
     return [case.test for case in cases if case.test and case.test not in gone]
@@ -203,6 +205,7 @@ def unfulfilled(run: Linked, exists: Callable[[str], bool]) -> Iterator[str]:
         missing = [each.path for each in design.files_to_add if not exists(each.path)]
         yield from (path for path in missing if path not in told)
         symbols = (each.symbol for each in design.symbols_to_add)
+        # Where the whole file lacks, nothing is said of each symbol in it.
         yield from (one for one in symbols if exists(one.partition("::")[0]) and not exists(one))
 
 
@@ -247,6 +250,7 @@ def changed_since(proposals: Iterable[Reviewed], read_text: ReadText) -> Iterato
             path = path_now(change, reviewed.accepted)
             standing = [*lines_from(change, reviewed.accepted, read_text(path) or "").values()]
             for hunk in mine:
+                # What a hunk brings in may lie in several parts of the file.
                 if standing.count(hunk.id) < sum(end - start for _, _, start, end in change.parts(hunk)):
                     what = f"{path} changed since {reviewed.proposal.id}/{hunk.id} was accepted"
                     yield from ((name, f"{name}: {what}") for name in hunk.serves)
@@ -354,6 +358,7 @@ def circles(needs: Mapping[str, Sequence[str]]) -> list[tuple[str, ...]]:
         waiting = [(start, 0)]
         while waiting:
             name, depth = waiting.pop()
+            # What lies deeper on the path belongs to a branch that was walked before.
             del path[depth:]
             if name in path:
                 found.append(tuple(path[path.index(name) :]))
