@@ -175,6 +175,7 @@ def outside_parentheses(node: Node) -> Node:
 def is_caught(source: ParsedFile, node: Node, names: frozenset[str]) -> bool:
     """Return whether a ``try`` around *node* catches one of the exceptions *names*, or everything."""
     for outer, inner in around(node):
+        # A `try` catches nothing of its own handlers, nor of its `else`.
         if outer.kind_id == TRY and child_of(outer, "body") == inner:
             for clause in outer.named_children:
                 if clause.kind_id == EXCEPT and caught_by(source, clause) & (

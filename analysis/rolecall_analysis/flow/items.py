@@ -57,6 +57,7 @@ def spread_into(flow: Flow, owner: ContainerValue, token: int) -> None:
         flow.graph.link(node, field_of(flow, owner, key))
 
     other.listeners.append(copy)
+    # A list of its own: two dictionaries that take each other in get more keys meanwhile.
     for key, node in list(other.fields.items()):
         copy(key, node)
     flow.graph.link(other.somewhere, owner.somewhere)
@@ -151,6 +152,7 @@ def _iterate_instance(flow: Flow, spot: Spot | None, owner: InstanceValue, eleme
             further = replace(spot, owner=iterator) if spot is not None else None
             flow.graph.watch(iterator, partial(_advance, flow, further, (following, element), reason))
             return
+    # Python iterates by index over what has no `__iter__`.
     if defines(owner.of, "__getitem__"):
         _call_method(flow, spot, "iteration", owner, "__getitem__", result=element, reason=reason)
 

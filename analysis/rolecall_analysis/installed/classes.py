@@ -160,6 +160,7 @@ def _is_closed(world: World, facts: FileFacts, definition: Definition) -> bool:
 
 
 def _shows_all(world: World, facts: FileFacts, definition: Definition) -> bool:
+    # A class that is defined twice, as under `if` and `else`, may be either of the two.
     if not world.is_judged(definition.path) or len(_classes_named(facts, definition)) > 1:
         return False
     header = class_header(definition.signature)

@@ -181,7 +181,7 @@ class World:
             if outer and (found := self.bound(module, facts, outer, name)) is not None:
                 return found
         found = self.member(module, name)
-        # A builtin has no definition that could be shown.
+        # A builtin is there although no module defines it.
         return UNCLEAR if found.is_missing and hasattr(builtins, name) else found
 
     def names_of(self, module: CodeModule) -> list[str]:

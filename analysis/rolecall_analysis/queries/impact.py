@@ -131,12 +131,14 @@ class _Waiting:
             return
         self.costs[place] = cost
         self.n_pushed += 1
+        # The number comes before the dependent, so that two of the same cost are never compared with each other.
         heappush(self.heap, (cost, self.n_pushed, dependent))
 
     def pop(self) -> Dependent | None:
         while self.heap:
             *_, dependent = heappop(self.heap)
             place = _place(dependent.steps[-1])
+            # A better path may have been pushed later: the worse one is still in the heap.
             if place not in self.seen:
                 self.seen.add(place)
                 del self.costs[place]
@@ -159,6 +161,7 @@ def dependents_of(snapshot: Snapshot, definition: Definition) -> Iterator[Impact
             holder = _holder(snapshot, occurrence.path, occurrence.owner, occurrence.span)
             yield ImpactStep(occurrence.path, holder, occurrence.certain, occurrence.rule)
     yield from _tests_with_fixture(snapshot, definition)
+    # Whoever makes an object calls `__init__` and names the class alone.
     owner = holder_of(snapshot, definition) if definition.name == "__init__" else None
     for site in callers(snapshot, owner, reach=None) if owner is not None else ():
         yield ImpactStep(site.path, site.caller, site.certain, site.rule)
@@ -170,6 +173,7 @@ def _tests_with_fixture(snapshot: Snapshot, definition: Definition) -> Iterator[
     if not marks:
         return
     name = next((found[1] for mark in marks if (found := _FIXTURE_NAME.search(mark))), definition.name)
+    # A fixture of a `conftest.py` is known in all of its folder, any other only in its own file.
     folder = definition.path.removesuffix("conftest.py") if is_conftest(definition.path) else definition.path
     if any("autouse=True" in mark.replace(" ", "") for mark in marks):
         yield from (

@@ -146,6 +146,7 @@ class Trail:
         name = self.text(node)
         if any(name in names for names in self.hidden):
             return
+        # Code that catches a NameError may read a name only to find out whether it is there.
         is_probe = bool(self.caught & NAME_ERRORS)
         if is_probe:
             self.may_raise()

@@ -104,6 +104,7 @@ def supported_python(workspace: Workspace) -> str:
         setup,
     ]
     named = {version for text in classifiers for version in _CLASSIFIED.findall(text)}
+    # As numbers: as texts, 3.10 would go before 3.9.
     versions = sorted(named, key=lambda version: [int(part) for part in version.split(".")])
     told = [least, f"declared for {_from_to(versions)}" if versions else ""]
     text = ", ".join(part for part in told if part)
@@ -127,6 +128,7 @@ def _tests(view: PackSource, project: Mapping[str, Any]) -> str:
 def _pytest_settings(workspace: Workspace, project: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the settings of pytest from the first file that pytest would take them from."""
     tool = _table(_table(project.get("tool")).get("pytest"))
+    # Since version 9, pytest also reads its settings from `[tool.pytest]` itself.
     from_toml = _table(tool.get("ini_options")) or {name: value for name, value in tool.items() if name in _DECIDING}
     return (
         _section(workspace, "pytest.ini", "pytest")
@@ -137,6 +139,7 @@ def _pytest_settings(workspace: Workspace, project: Mapping[str, Any]) -> Mappin
 
 
 def _section(workspace: Workspace, name: str, section: str) -> Mapping[str, Any]:
+    # Raw: a `%` is a mere character here. Not strict: an option that stands there twice is no reason to read none.
     parser = configparser.RawConfigParser(strict=False)
     try:
         parser.read_string(read_text_or_none(workspace, name) or "")

@@ -131,6 +131,7 @@ async def _try_each(program: Path, root: Path) -> Confinement | NotRun:
     Those without a filter of system calls come after all that have one.
     """
     refused: NotRun | None = None
+    # Where no filter is known for the machine both are the same, and are tried once.
     for calls in dict.fromkeys((filter_for_this_machine(), b"")):
         for overlays, mounts_them in ((True, True), (True, False), (False, False)):
             candidate = Bubblewrap(program, overlays, usual_limits(), mounts_them, calls)
@@ -195,6 +196,7 @@ def _calls(candidate: Bubblewrap) -> tuple[str, ...]:
     """Return the command that tries system calls: those that *candidate* filters, and which session keyring it has."""
     machine = os.uname().machine
     keyctl = MACHINES[machine].numbers["keyctl"] if machine in MACHINES else 0
+    # KEYCTL_GET_KEYRING_ID is 0, KEY_SPEC_SESSION_KEYRING is -3: `ctypes` knows neither name.
     keyring = ctypes.CDLL(None).syscall(keyctl, 0, -3, 0) if keyctl else 0
     calls = calls_to_try(machine) if candidate.filter else []
     ours = (sys.executable, "-I", "-S", "-c", _TRIES_CALLS.read_text("utf-8"))

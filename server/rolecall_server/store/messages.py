@@ -124,7 +124,7 @@ def finish_step(store: Store, run_id: str, step: StepRow, drafts: Collection[New
     with store.transaction() as connection:
         now = time.time()
         connection.executemany(
-            # A step that is taken again has read some of its messages before; the first time is kept.
+            # A role may read a message in several steps: the first time is kept.
             "insert OR IGNORE INTO reading (message_id, role, at) VALUES (?, ?, ?)",
             [(number, step.role, now) for number in step.read],
         )

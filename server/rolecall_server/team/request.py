@@ -112,6 +112,7 @@ class RunRequest:
 def request_for_failure(failure: FailureToMend) -> RunRequest:
     """Return the request to the Engineer to mend *failure*."""
     path = failure.tests[0].partition("::")[0] if failure.tests else ""
+    # The last line of a traceback names the error.
     lines = (line.strip() for line in reversed(failure.log.splitlines()) if line.strip())
     brief = f"Make {failure.tests[0]} pass." if failure.tests else f"Mend: {next(lines, '')}"
     return RunRequest(RoleName.ENGINEER, path, brief=brief, mends=failure)

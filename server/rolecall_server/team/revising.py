@@ -122,6 +122,7 @@ async def revise(store: Store, request: RunRequest, desk: Desk) -> tuple[Attempt
 
 def revision_title(revision: Revision) -> str:
     """``Tests for shop/price.py, p7/h2 again``"""
+    # Without what an earlier revision added, else a title would grow with each revision.
     return f"{_AGAIN.sub('', revision.title)}, {revision.code} again"
 
 

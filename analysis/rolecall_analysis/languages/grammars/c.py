@@ -195,7 +195,7 @@ def _visit_namespace(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     if body is None:
         return ()
     if name is None:
-        # What an anonymous namespace holds is called as if it stood around it.
+        # What an anonymous namespace holds is known by its bare name in the scope around it.
         return [(body, scope)]
     parts = name.named_children if name.type == "nested_namespace_specifier" else [name]
     *outer, last = parts or [name]

@@ -89,6 +89,7 @@ def _visit_include(walk: Walk, node: Node, scope: WalkScope) -> Steps:
         left, right = written.child_by_field_name("left"), written.child_by_field_name("right")
         if left is not None and walk.text(left) in {"__DIR__", "dirname(__FILE__)"}:
             before, written = ".", right
+    # A string with a variable in it has more than one part.
     if written is not None and written.type in {"string", "encapsed_string"} and written.named_child_count == 1:
         walk.note_import(node, written, scope, before + walk.text(written)[1:-1], "*")
         return ()
@@ -120,6 +121,7 @@ def _visit_properties(walk: Walk, node: Node, scope: WalkScope) -> Steps:
 def _visit_promoted(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     """Define a parameter of the constructor as a property too, and bind it."""
     variable = node.child_by_field_name("name")
+    # The scope is that of the constructor; the class is what stands before its name.
     owner = scope.name.rpartition(".")[0]
     if variable is not None and variable.named_children and owner:
         walk.define("variable", variable.named_children[-1], node, WalkScope(owner, Inside.TYPE, owner))
@@ -150,6 +152,7 @@ def _visit_function_call(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     if function is not None and arguments is not None and walk.text(function) == "define" and arguments.named_children:
         literals = arguments.named_children[0].named_children
         if literals and literals[0].type in {"string", "encapsed_string"} and literals[0].named_child_count == 1:
+            # `define` makes a constant that belongs to no namespace, wherever it is called.
             walk.define("variable", literals[0].named_children[0], node, WalkScope("", Inside.FILE, ""))
     return calls()(walk, node, scope)
 

@@ -144,6 +144,7 @@ def _note_declaration(walk: Walk, node: Node, name: str, arguments: list[Node], 
 def _note_load(walk: Walk, node: Node, name: str, argument: Node, scope: WalkScope) -> None:
     if argument.type == "string" and argument.named_child_count == 1:
         module = walk.text(argument)[1:-1]
+        # `require_relative` looks beside the file, `require` along the load path.
         if name == "require_relative" and not module.startswith("."):
             module = f"./{module}"
         walk.note_import(node, argument, scope, module, "*")
@@ -154,6 +155,7 @@ def _visit_identifier(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     if (scope.name, walk.text(node)) in walk.local_names:
         walk.refer([node], True, scope)
     else:
+        # Ruby takes a name that was never assigned for a call without arguments.
         walk.note_call([node], node, node, scope)
     return ()
 
@@ -171,6 +173,7 @@ def _visit_alias(walk: Walk, node: Node, scope: WalkScope) -> Steps:
 
 
 def _visit_singleton_class(_walk: Walk, node: Node, scope: WalkScope) -> Steps:
+    # `class << self`: what stands there are methods of the class around it.
     body = node.child_by_field_name("body")
     return [(body, scope)] if body is not None else ()
 

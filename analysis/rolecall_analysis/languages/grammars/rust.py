@@ -47,6 +47,7 @@ def _visit_use(walk: Walk, node: Node, scope: WalkScope) -> Steps:
 
 def _note_use(walk: Walk, statement: Node, path: Node, before: str, alias: str | None, *, scope: WalkScope) -> None:
     whole = _joined(before, "".join(walk.text(path).split()))
+    # `use shop::price::{self}` imports the module itself.
     module, _, name = whole.removesuffix("::self").rpartition("::")
     named = path.child_by_field_name("name") or path
     if module:
@@ -71,6 +72,7 @@ def _visit_module(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     if name is None:
         return visit_children(walk, node, scope)
     if body is None:
+        # `mod price;` says that the module stands in a file of its own.
         walk.note_import(node, name, scope, f"self::{walk.text(name)}", None, alias=walk.text(name))
         return ()
     return [(body, walk.define("module", name, node, scope, body=body))]

@@ -150,6 +150,7 @@ def _spread(walk: _Walk, centre: GraphPlace, ask: _Ask, steps: int, limit: int) 
             if source in came:
                 came[source].add(target)
         new = sorted({place for targets in came.values() for place in targets}, key=_order(walk, centre))
+        # One more than the limit, because the centre is among the distances too.
         frontier = walk.admit(new, distance, limit + 1 - len(walk.distances))
     walk.is_complete = walk.is_complete and not walk.beyond
     return walk

@@ -133,6 +133,7 @@ def _selected_json(code: IndexedFolder, selected: SelectedTests) -> Mapping[str,
 
 def _history(code: IndexedFolder) -> SuiteHistory:
     """Return what earlier runs in the folder showed of its tests; nothing where the store cannot tell."""
+    # `open_store` makes a store where there is none.
     if code.below or not store_path().exists():
         return NOTHING_KNOWN
     try:

@@ -69,6 +69,7 @@ def _list(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> 
 
 def _show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> None:
     """One run with its messages and proposals, the run of one proposal with that alone, or one message."""
+    # A hunk, such as `p7/h2`, stands for its proposal.
     what = arguments.what.partition("/")[0] if arguments.what else _latest(store, workspace)
     if what.startswith("m"):
         _show_message(store, workspace, what, as_json=arguments.json)
@@ -165,7 +166,9 @@ def _show_line(store: Store, workspace: Workspace, arguments: argparse.Namespace
 
 def _place(workspace: Workspace, place: str) -> tuple[str, int]:
     """Return the path within the workspace and the line, counted from 1, of ``FILE:LINE``."""
+    # From the right: a path may have a colon of its own, as that of a drive.
     file, _, line = place.rpartition(":")
+    # `isdigit` holds for "²" as well, which `int` refuses.
     if not file or not line.isascii() or not line.isdigit():
         raise FileRefused(f"{place} names no line.", "Write it as FILE:LINE.")
     return relative_path(workspace, resolve(Path(file))), int(line)

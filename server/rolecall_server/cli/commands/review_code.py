@@ -71,6 +71,7 @@ def _review(arguments: argparse.Namespace) -> int:
     if bool(arguments.files) == bool(arguments.diff):
         raise RequestRefused("It is not said what to review.", "Name files or folders, or a commit with --diff.")
     near = arguments.files[0] if arguments.files else None
+    # `find_workspace` takes a path for a file and looks at the folder around it.
     workspace = find_workspace(arguments.root, near / "anything" if near is not None and near.is_dir() else near)
     messages = Screen(stderr=True)
     with waiting(messages, "reading the repository") as status:

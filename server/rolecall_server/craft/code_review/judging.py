@@ -22,6 +22,7 @@ _NEAR_LINES = 12
 _MOST_OF_REASON = 600
 """Characters that are kept of a reason."""
 _PROMPTS = prompts_beside(__file__)
+# Models put a verdict in a list, in a quotation, in bold or in code.
 _VERDICT = re.compile(
     r"^[ \t>*_`#-]{0,12}(c\d{1,5})[*_`]{0,3}[ \t]?:[ \t*_`]{0,6}(real|not real|unsure)\b", re.M | re.I
 )
@@ -81,6 +82,7 @@ def batches(
                 n_taken -= 1
             code = _code(snapshot, lines, waiting[:n_taken])
             if estimate_tokens(code) > most_tokens:
+                # A single function can be too long by itself: then the lines around the candidate stand for it.
                 code = "".join(_numbered(lines, _near(waiting[0], _NEAR_LINES * 4)))
             found.append(Batch(path, code, tuple(waiting[:n_taken])))
             waiting = waiting[n_taken:]
@@ -220,5 +222,6 @@ def _numbered(lines: Sequence[str], shown: set[int]) -> Iterator[str]:
             return
         if number > previous + 1:
             yield "...\n"
+        # Python 3.11 allows no backslash between the braces of an f-string.
         yield f"{number + 1:>5} {lines[number].rstrip(chr(13) + chr(10))}\n"
         previous = number

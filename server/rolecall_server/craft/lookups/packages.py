@@ -65,6 +65,7 @@ async def search_packages(sources: LookupSources, searched: SearchedWords) -> st
     """
     installed = await installed_code(sources.bench, sources.view.workspace.root)
     found = await asyncio.to_thread(find_symbols_in, sources.view.snapshot, installed, searched.words, searched.package)
+    # The path of an installed file is absolute, that of one of the repository is not.
     shown = (one for one in found if one.definition.path.startswith("/") or may_be_shown(sources, one.definition.path))
     return bounded(sources, map(in_one_line, islice(shown, _MOST_FOUND)), "Nothing there is about these words.")
 

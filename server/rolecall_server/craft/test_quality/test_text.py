@@ -26,6 +26,7 @@ class WrittenTest:
     @property
     def start(self) -> int:
         """Its first line, decorators included, from 0."""
+        # Python gives a function the line of its `def`, which is below the decorators.
         return min([self.node.lineno, *(decorator.lineno for decorator in self.node.decorator_list)]) - 1
 
     @property
@@ -121,6 +122,7 @@ def without_rows(text: str, rows: Mapping[str, Collection[int]]) -> str:
 
     Of a test that would have no case left, all stay.
     """
+    # `ast` counts columns in bytes of UTF-8.
     content = text.encode("utf-8", "surrogatepass")
     starts = _line_starts(content)
     spans: list[tuple[int, int]] = []
@@ -128,6 +130,7 @@ def without_rows(text: str, rows: Mapping[str, Collection[int]]) -> str:
         wanted = set(rows.get(test.name, ()))
         if wanted and len(wanted) < len(test.rows):
             spans += [_row_span(content, starts, test.rows, number) for number in sorted(wanted)]
+    # From the end on, so that the places before it stay true.
     for start, end in sorted(spans, reverse=True):
         content = content[:start] + content[end:]
     return content.decode("utf-8", "surrogatepass")
@@ -167,6 +170,7 @@ def _written(text: str) -> Iterator[WrittenTest]:
 def _parse(text: str) -> ast.Module:
     try:
         return parse_python(text)
+    # A null byte can be a ValueError; code that is nested too deeply, a RecursionError or a MemoryError.
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ast.Module([], [])
 
@@ -184,6 +188,7 @@ def _with_blank_lines(lines: list[str], start: int) -> int:
 
 def _line_starts(content: bytes) -> list[int]:
     starts = [0]
+    # As bytes: `str.splitlines` would also part at characters that end no line for Python.
     for line in content.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     return starts
@@ -203,6 +208,7 @@ def _row_span(content: bytes, starts: list[int], rows: tuple[ast.expr, ...], num
     if 0 <= comma < (line_end if line_end >= 0 else len(content)):
         end = comma + 1
     line_start = starts[row.lineno - 1]
+    # A comment behind the row goes with it.
     if not content[line_start:start].strip() and not content[end:line_end].split(b"#")[0].strip():
         return line_start, line_end + 1
     return start, end

@@ -164,7 +164,7 @@ def _explain_id(run: OpenRun, mention: Mention) -> Sequence[str]:
 
 def _without_links(text: str) -> str:
     """Return Markdown that others wrote so that nothing in it is a link, an image or HTML: an editor fetches images."""
-    # The backslashes that are there go first: before one of ours, they would take its effect away.
+    # The backslashes that are there are doubled first: one before ours would take its effect away.
     return re.sub(r"\](?=[(\[:])|<(?=[A-Za-z/!?])", r"\\\g<0>", text.replace("\\", "\\\\"))
 
 

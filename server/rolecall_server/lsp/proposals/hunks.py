@@ -74,6 +74,7 @@ def show_hunks(ls: RolecallServer, folder: Folder) -> None:
     folder.edits.to_tell = ()
     for path in list(folder.edits.chains):
         _believe_text(ls.session, folder, path)
+    # A list of its own: `_reload` takes proposals out of which nothing is undecided.
     for proposal_id in list(folder.proposals):
         _reload(ls.session, folder, proposal_id)
     place_findings(ls.session, folder)
@@ -169,6 +170,7 @@ def _believe_text(session: Session, folder: Folder, path: str) -> None:
 
 def _prints(text: str | None) -> set[str]:
     """Return the fingerprints that a file may have had on disk when an editor that opened it shows *text*."""
+    # An editor shows a file that is not there as an empty text, and may show every line end as "\n".
     return {fingerprint(text), fingerprint(text or None), fingerprint((text or "").replace("\n", "\r\n"))}
 
 

@@ -224,6 +224,7 @@ class PartialReply:
             raise ReplyCut(
                 f"{self.source} reached its length limit after {self.n_characters:,} characters of its reply.",
                 "Ask for less at once, lower rolecall.model.contextTokens, or give a local server a longer context.",
+                # A call that was cut cannot be continued as a text can.
                 said="" if self._calls else _well_formed("".join(self._texts)),
             )
 

@@ -20,6 +20,7 @@ from rolecall_server.review.names.unheard import unheard_names
 from rolecall_server.review.names.values import Absent, FunctionOf, Known, ObjectOf
 
 _QUOTED = re.compile(r"'(\w+)'")
+# Python passes the class to these, although no decorator says so.
 _IMPLICIT_CLASS_METHODS = frozenset({"__init_subclass__", "__class_getitem__", "__new__"})
 
 
@@ -109,6 +110,7 @@ def _wrong_attributes(reading: CheckedFile) -> Iterator[WrongName]:
         holders = reading.inference.values(reading.reader, node.value)
         if holders and not _is_checked(reading, node.value) and all(_lacks(reading, one, node.attr) for one in holders):
             certain = not any(isinstance(one, ObjectOf) and not one.is_exact for one in holders)
+            # Of a chain over several lines, the attribute stands on the last one.
             line = (node.end_lineno or node.lineno) - 1
             yield WrongName("attribute", line, f"{_written(node.value)}.{node.attr}", holders[0], certain)
 

@@ -124,7 +124,7 @@ def load_accepted(store: Store, root: Path, path: str) -> tuple[Reviewed, ...]:
 def _list_hunks(store: Store, root: Path) -> None:
     """Store where the hunks of proposals are that an earlier Rolecall saved."""
     for body in store.proposals_unlisted(root):
-        # A damaged one stays unlisted; whoever reads it is told.
+        # A damaged one stays unlisted, and keeps nobody from the others.
         with suppress(ValidationError):
             proposal = proposal_adapter().validate_json(body)
             store.save_proposal(proposal.id, body, _paths(proposal))

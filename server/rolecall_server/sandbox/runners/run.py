@@ -168,6 +168,7 @@ def _status(
 def _broken_off(runner: Runner, told: Told, end: ProcessEnd, where: str) -> tuple[RunStatus, str]:
     code = end.exit_code or 0
     said = (end.output.strip().splitlines() or ["it printed nothing"])[-1].strip()
+    # bubblewrap ends with 128 and the number of the signal where a signal ended the program, as a shell does.
     if code > 128 and code - 128 in {*signal.Signals}:
         return "crashed", f"{runner.name} was ended by {signal.Signals(code - 128).name} {where}."
     if not told.outcomes and not told.running:
