@@ -515,6 +515,11 @@ def test_the_log_lists_runs_with_what_became_of_them(root: Path) -> None:
     assert [(one["hunk"], one["state"]) for one in details["decisions"]] == [("h1", "accepted"), ("h2", "rejected")]
 
 
+def test_a_message_in_other_digits_than_0_to_9_is_not_there(root: Path) -> None:
+    ended = rolecall(root, "log", "m\u00b2")
+    assert ended.stderr.startswith("NotFound: "), ended.stderr
+
+
 def test_a_line_says_where_it_came_from_wherever_it_is_now(root: Path) -> None:
     proposal_id = proposed(root)
     rolecall(root, "review", proposal_id, "--accept", "h1")

@@ -129,7 +129,7 @@ def _show_message(store: Store, workspace: Workspace, code: str, *, as_json: boo
     Raises:
         NotFound: there is none, or it belongs to a run in another repository.
     """
-    number = int(code[1:]) if code[1:].isdigit() else 0
+    number = int(code[1:]) if code[1:].isascii() and code[1:].isdigit() else 0
     run_id = run_of_message(store, number)
     if run_id not in {run.id for run in store.runs(workspace.root)}:
         raise NotFound(f"{code} is for another repository.", "Go to its folder, or name it with --root.")

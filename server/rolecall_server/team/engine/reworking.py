@@ -25,7 +25,7 @@ def find_message(pool: Pool, code: str) -> MessageRow:
     Raises:
         NotFound: the run has none of that name.
     """
-    if code[:1] == "m" and code[1:].isdigit():
+    if code[:1] == "m" and code[1:].isascii() and code[1:].isdigit():
         return pool.message(int(code[1:]))
     found = [message for message in pool.messages if code in (message.document_id, message.kind)]
     if not found:
