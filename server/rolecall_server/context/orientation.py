@@ -6,6 +6,7 @@ import configparser
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -23,6 +24,8 @@ _MOST_HELD = 20
 """Names told of a folder without code."""
 _LINES_OF_CHANGELOG = 24
 _FEWEST_LINES = 4
+_VERSION = re.compile(r"\d\.\d|unreleased", re.IGNORECASE)
+_UNDERLINE = re.compile(r"[-=~^]{3,200}+\s*")
 _NAMES_A_FILE = 6
 _DECIDING = ("filterwarnings", "addopts", "testpaths", "pythonpath", "asyncio_mode", "xfail_strict", "norecursedirs")
 """Settings of pytest that decide how a test ends, or which are run."""
@@ -49,10 +52,32 @@ def is_changelog(path: str) -> bool:
 
 
 def head(view: PackSource, path: str) -> Iterator[ContextItem]:
-    """Yield the first lines of the changelog *path*; nothing where it is empty, or kept from models."""
-    if why_private(view.workspace, path) is None and read_text_or_none(view.workspace, path):
+    """Yield the first lines of the changelog *path*, and the last entries of its newest version where these are further
+    below; nothing where it is empty, or kept from models.
+    """
+    if why_private(view.workspace, path) is None and (text := read_text_or_none(view.workspace, path)):
         heads = (lines_of(view, path, 0, n - 1, "the head of the changelog") for n in range(_LINES_OF_CHANGELOG, 0, -2))
-        yield next(one for one in heads if one.tokens <= _MOST_OF_CHANGELOG or one.last_line < _FEWEST_LINES)
+        shown = next(one for one in heads if one.tokens <= _MOST_OF_CHANGELOG or one.last_line < _FEWEST_LINES)
+        yield shown
+        end = _end_of_newest(text.splitlines())
+        if end > shown.last_line:
+            begin = max(shown.last_line, end - _FEWEST_LINES)
+            yield lines_of(view, path, begin, end - 1, "the last entries of its newest version")
+
+
+def _end_of_newest(lines: Sequence[str]) -> int:
+    """Return the number of lines down to the end of what a changelog says of its newest version; 0 where no other
+    follows.
+    """
+    titles = [
+        number
+        for number, (line, below) in enumerate(pairwise([*lines, ""]))
+        if _VERSION.search(line) and (line.startswith("#") or _UNDERLINE.fullmatch(below))
+    ]
+    end = titles[1] if titles[1:] else 0
+    while end and not lines[end - 1].strip():
+        end -= 1
+    return end
 
 
 def _names_in(workspace: Workspace, folder: str) -> list[str]:

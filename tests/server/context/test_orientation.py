@@ -113,6 +113,29 @@ def test_who_writes_code_sees_the_head_of_the_changelog(tmp_path: Path) -> None:
     assert "the head of the changelog" not in told(tmp_path / "work", {}, brief("refund", writes_code=False))
 
 
+@pytest.mark.parametrize(
+    ("title", "older"),
+    [
+        ("## [Unreleased]\n\n### Fixed", "## [1.2.0] - 2026-01-01"),
+        ("Version 1.3\n-----------", "Version 1.2\n-----------"),
+    ],
+)
+def test_where_its_newest_version_is_long_its_last_entries_are_shown_too(
+    tmp_path: Path, title: str, older: str
+) -> None:
+    entries = "\n".join(f"- Entry {n} tells in some words what was changed for whoever uses it." for n in range(40))
+    files = {"CHANGES.md": f"# Changes\n\n{title}\n\n{entries}\n\n{older}\n\n- Older.\n"}
+    shown = told(tmp_path / "work", files, brief("refund"))
+    last = shown["the last entries of its newest version"].text
+    assert last.splitlines()[-1].startswith("- Entry 39 ")
+    assert "Entry 39" not in shown["the head of the changelog"].text
+
+
+def test_a_short_newest_version_is_shown_once(tmp_path: Path) -> None:
+    files = {"CHANGES.md": "# Changes\n\n## 1.3\n\n- One.\n\n## 1.2\n\n- Older.\n"}
+    assert "the last entries of its newest version" not in told(tmp_path / "work", files, brief("refund"))
+
+
 def test_a_changelog_that_is_kept_from_models_is_not_shown(tmp_path: Path) -> None:
     files = {"CHANGES.md": "secret\n", ".aiignore": "CHANGES.md\n", "a.py": "def refund(): pass\n"}
     assert "the head of the changelog" not in told(tmp_path / "work", files, brief("refund"))

@@ -29,7 +29,7 @@ from rolecall_server.team.messages.edits import Edits, desk_with
 from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.opening import open_conversation
 from rolecall_server.team.repair.reproducing import Reproduction, left_of
-from rolecall_server.team.repair.telling import MOST_TESTS, RANKED, task_of, tell_others
+from rolecall_server.team.repair.telling import MOST_TESTS, NO_CHANGE, RANKED, task_of, tell_others
 from rolecall_server.team.request import Desk, FailureToMend
 from rolecall_server.workspace import file_exists, split_lines, why_private
 
@@ -46,7 +46,6 @@ _MOST_HELP = 20
 _SHARE_WITHOUT_SUSPECTS = 0.4
 """Of the room for the repository, where nothing is suspected."""
 _MOST_FOUND = 40
-_NO_CHANGE = re.compile(r"^No change: (.{1,600})$", re.MULTILINE)
 _PLACE = re.compile(r"(?<![\w./-])([\w./-]{1,300}+)(?:::([\w.]{1,200}+))?")
 
 
@@ -207,7 +206,7 @@ def _asked_for(desk: Desk, tries: Sequence[Try]) -> list[list[_ShownPart]]:
 
 def _named(desk: Desk, said: str) -> Iterator[_ShownPart]:
     """Yield the functions and files that *said* asks to see, those that are there and not private."""
-    found = _PLACE.findall("\n".join(_NO_CHANGE.findall(said)))
+    found = _PLACE.findall("\n".join(NO_CHANGE.findall(said)))
     # A name at the end of a sentence comes with the full stop.
     for path, name in dict.fromkeys((path.rstrip("."), name.rstrip(".")) for path, name in found):
         is_there = path in desk.snapshot.files and (not name or find_definition(desk.snapshot, path, name) is not None)

@@ -28,6 +28,8 @@ _DETAIL_LINES = 30
 _LOG_LINES = 60
 _SAID = 600
 """Characters of what was said of an earlier try: its hypothesis where there is one."""
+NO_CHANGE = re.compile(r"^No change: (.{1,600})$", re.MULTILINE)
+"""A line in which a model names what it needs to see, or says why it changes nothing."""
 _HYPOTHESIS = re.compile(r"^Hypothesis: .{1,600}", re.MULTILINE)
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{1,16}\b")
 _EMPTY = frozenset({"E", "E     Use -v to get more diff", "E     Use -v to get the full diff"})
@@ -98,7 +100,8 @@ def tell_others(suspects: Sequence[Suspect], shown: Collection[Place], now: Coll
     ``None``: all that were shown are.
     """
     before = [place for place in shown if now is not None and place not in now][-_MOST_NAMED:]
-    left = [(one.path, one.name) for one in suspects if (one.path, one.name) not in shown][:RANKED]
+    seen = {*shown, *(now or ())}
+    left = [(one.path, one.name) for one in suspects if (one.path, one.name) not in seen][:RANKED]
     lists = (_PROMPTS["shown before"], before), (_PROMPTS["other suspects"], left)
     told = (
         "\n".join([f"{head}\n", *(f"- {path}::{name}" for path, name in places)]) for head, places in lists if places
@@ -107,10 +110,16 @@ def tell_others(suspects: Sequence[Suspect], shown: Collection[Place], now: Coll
 
 
 def _tried(tries: Sequence[Try], failing: Sequence[TestResult]) -> str:
-    if not tries:
-        return ""
-    told = [f"{number}. {_told(one, failing)}" for number, one in enumerate(tries, start=1)]
-    return "\n\n".join(["# What was tried", _PROMPTS["tries"], *told])
+    edits = [one for one in tries if not _only_asks(one)]
+    asked = [f"- {line}" for one in tries if _only_asks(one) for line in NO_CHANGE.findall(one.said)]
+    told = [f"{number}. {_told(one, failing)}" for number, one in enumerate(edits, start=1)]
+    parts = [*(["# What was tried", _PROMPTS["tries"], *told] if told else ())]
+    return "\n\n".join([*parts, *(["\n".join([_PROMPTS["asked"], *asked])] if asked else ())])
+
+
+def _only_asks(one: Try) -> bool:
+    """Return whether the model sent no edit, and said what it needs to see."""
+    return one.attempt is None and not one.is_again and NO_CHANGE.search(one.said) is not None
 
 
 def _told(one: Try, failing: Sequence[TestResult]) -> str:
