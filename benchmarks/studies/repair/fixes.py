@@ -49,7 +49,7 @@ TEST_S, JUDGE_S = 240, 400
 _PASSED = re.compile(r"^PASSED (\S.*)$", re.MULTILINE)
 _NEUTRAL = ("-q", "-rA", "--tb=no", "-p", "no:cacheprovider", "-W", "ignore", "-o", "addopts=", "-o", "filterwarnings=")
 """A repository's own options must not decide which tests run, or which warnings are errors."""
-_OFFERS = re.compile(r"^- (?:Your edits are run|If what you are shown) .*\n", re.MULTILINE)
+_OFFERS = re.compile(r"^- (?:Your edits are run|If the cause,) .*\n", re.MULTILINE)
 """The sentences of our prompt that promise another turn, which there is not in the plain way."""
 
 

@@ -50,9 +50,9 @@ def in_parts(view: PackSource, path: str, wanted: Collection[str], reason: str) 
 
 
 def alone(view: PackSource, path: str, wanted: Collection[str], reason: str) -> ContextItem:
-    """Return the definitions *wanted* of *path*, by qualified name, without what else is there: of the classes around
-    them the first lines, and of classes and module those variables that they use; outside of tests, which nobody is to
-    edit, imports as well.
+    """Return the definitions *wanted* of *path*, by qualified name, without what else is there: of their long
+    docstrings the beginning, of the classes around them the first lines, and of classes and module those variables that
+    they use; outside of tests, which nobody is to edit, imports as well.
 
     Raises:
         FileRefused: it cannot be read.
@@ -62,7 +62,7 @@ def alone(view: PackSource, path: str, wanted: Collection[str], reason: str) -> 
     named = [one for one in definitions if one.qualified_name in wanted]
     # Of an overloaded function the definition with the body is enough.
     blocks = [one for one in named if not any(name.rpartition(".")[2] == "overload" for name in one.decorators)]
-    kept = {number for one in blocks for number in _span(one)}
+    kept = {number for one in blocks for number in lines_alone(lines, one)}
     for one in definitions:
         if one.kind != "variable" and any(is_inside(block.scope, one.qualified_name) for block in blocks):
             kept |= _head(lines, one)
@@ -73,6 +73,13 @@ def alone(view: PackSource, path: str, wanted: Collection[str], reason: str) -> 
         _written(lines[: max(kept, default=-1) + 1], kept, lambda run: f"... lines {run[0] + 1} to {run[-1] + 1}")
     )
     return ContextItem(path, reason, "parts", text, 1, view.count_tokens(text), _runs(kept))
+
+
+def lines_alone(lines: Sequence[str], definition: Definition) -> set[int]:
+    """Return the numbers, from 0, of the lines that `alone` shows of a function or class itself."""
+    shown, head = _span(definition), _head(lines, definition)
+    docstring = _docstring(lines, max(head) + 1, shown - head)
+    return shown - set(docstring[_BEGINNING:-1]) if len(docstring) > _LONG_DOCSTRING else shown
 
 
 def without_licence(view: PackSource, path: str, reason: str) -> ContextItem:

@@ -232,6 +232,18 @@ def count(till):
     )
 
 
+def test_of_a_long_docstring_of_a_function_alone_the_beginning_and_the_end_are_shown(tmp_path: Path) -> None:
+    words = "".join(f"        Paragraph {n}.\n" for n in range(20))
+    method = f'    def shut(self):\n        """Close the till.\n\n{words}        """\n        return self.money\n'
+    text = f"#- till.py\nclass Till:\n{method}"
+    shown = alone(view_of(tmp_path, text), "till.py", ["Till.shut"], "why").text
+    assert shown == (
+        'class Till:\n    def shut(self):\n        """Close the till.\n\n'
+        + "".join(f"        Paragraph {n}.\n" for n in range(4))
+        + '        ... lines 9 to 24\n        """\n        return self.money\n'
+    )
+
+
 def test_of_a_test_alone_the_variables_that_it_uses_are_shown_and_no_imports(tmp_path: Path) -> None:
     text = """
         #- test_till.py

@@ -17,6 +17,7 @@ from rolecall_analysis import Definition, definitions_in, find_definition, is_te
 from rolecall_analysis.queries.definitions import is_inside
 from rolecall_analysis.retrieval import Query, rank
 from rolecall_server.context import Focus, Parts, corpus_of, named_files
+from rolecall_server.context.parts import lines_alone
 from rolecall_server.craft.attempt import Attempt, Rung, Try
 from rolecall_server.craft.attempts import SHORT_EDIT_FORMAT
 from rolecall_server.craft.history import name_of
@@ -34,11 +35,13 @@ from rolecall_server.team.request import Desk, FailureToMend
 from rolecall_server.workspace import file_exists, split_lines, why_private
 
 _PROFILE = Path(__file__).with_name("engineer_repair.md")
-_IN_VIEW = 7
-_MOST_NEW = 1_500
-"""Tokens of code that a rung shows for the first time, unless the first suspect alone takes more: a failing test, what
-it says and the instructions take about as many. With seven suspects in them a changed function is in view of 36 of the
-44 fixes that were looked at, with five in 1,800 tokens of 34."""
+_IN_VIEW = 10
+_MOST_NEW = 2_000
+"""Tokens of code that a rung shows for the first time, unless the first suspect alone takes more. With ten suspects in
+them a changed function is in view of 41 of 48 fixes, and all that changed of 28; with seven in 1,500, their docstrings
+whole, of 37 and 24. That takes 290 tokens more."""
+_LEAST_BESIDE = 600
+"""Tokens of these that are left for others, however long the first suspect is."""
 _MOST_ASKED = 3_000
 """Tokens of all that is shown because the model asked to see it: ten functions of an ordinary length."""
 _MOST_HELP = 20
@@ -123,9 +126,13 @@ def _fitting(desk: Desk, suspects: Iterable[Suspect]) -> list[Suspect]:
         is_shown = any(one.path == other.path and is_inside(one.name, other.name) for other in chosen)
         # What stands in a function that is shown takes no more room.
         n_tokens = 0 if is_shown else _tokens(desk, one.path, one.name)
-        if not chosen or n_tokens <= left:
+        if not chosen:
+            left = max(left - n_tokens, _LEAST_BESIDE)
+        elif n_tokens <= left:
             left -= n_tokens
-            chosen.append(one)
+        else:
+            continue
+        chosen.append(one)
     return chosen
 
 
@@ -219,7 +226,8 @@ def _tokens(desk: Desk, path: str, name: str) -> int:
     text = desk.snapshot.text(path) or ""
     definition = find_definition(desk.snapshot, path, name) if name else None
     if definition is not None:
-        text = "".join(split_lines(text)[definition.span.start.line : definition.span.end.line + 1])
+        lines = split_lines(text)
+        text = "".join(lines[number] for number in sorted(lines_alone(lines, definition)))
     return estimate_tokens(text)
 
 
