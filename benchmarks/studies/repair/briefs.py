@@ -18,13 +18,12 @@ import os
 import sys
 import tempfile
 import time
-import urllib.request
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from quixbugs import REPLY_S, metered
+from quixbugs import ask_once, metered
 
 from rolecall_analysis import Index, is_test
 from rolecall_server.craft.attempts import SHORT_EDIT_FORMAT
@@ -59,16 +58,6 @@ def best_files(index: Index, brief: str, baselines: Any) -> list[str]:
     return baselines.best_first(baselines.bm25(contents, baselines.tokenize(brief)))[:N_FILES]
 
 
-def ask(prompt: str, address: str) -> str:
-    """Return what the model replies to *prompt*."""
-    body = {"model": os.environ.get("ROLECALL_MODEL", ""), "messages": [{"role": "user", "content": prompt}]}
-    key = os.environ.get("OPENAI_API_KEY", "none")
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
-    request = urllib.request.Request(f"{address}/chat/completions", json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=REPLY_S) as reply:
-        return json.load(reply)["choices"][0]["message"]["content"]
-
-
 def carry_out(task: RepairTask, given: argparse.Namespace, baselines: Any, scratch: Path) -> TaskResult:
     """Have *task* done by one plain prompt, and judged."""
     root = scratch / "checkout"
@@ -84,7 +73,8 @@ def carry_out(task: RepairTask, given: argparse.Namespace, baselines: Any, scrat
     )
     began = time.perf_counter()
     with metered(os.environ["ROLECALL_BASE_URL"].rstrip("/")) as (address, meter):
-        reply = ask(PROMPT.format(form=SHORT_EDIT_FORMAT, files=shown, brief=task.brief), address)
+        prompt = PROMPT.format(form=SHORT_EDIT_FORMAT, files=shown, brief=task.brief)
+        reply = ask_once([{"role": "user", "content": prompt}], address)
     edited = apply_edit_blocks(parse_edit_blocks(reply), lambda path: read_text_or_none(workspace, path))
     seconds = time.perf_counter() - began
     said = "; ".join(one.reason.partition("\n")[0] for one in edited.problems) or "no edit" * (not edited.files)

@@ -24,14 +24,13 @@ import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from localisation import git, lay_out
-from quixbugs import REPLY_S, Result, metered, read, show
+from quixbugs import REPLY_S, Result, ask_once, metered, read, show
 
 from rolecall_analysis import Index
 from rolecall_server.craft.edits.edit_blocks import apply_edit_blocks, parse_edit_blocks
@@ -90,15 +89,7 @@ def fix_with_rolecall(task: dict[str, Any], python: Path, root: Path, address: s
 def fix_plainly(task: dict[str, Any], python: Path, root: Path, address: str) -> str:
     """Send the first request of a repair once, and apply the edits that come; return what is wrong with them, if so."""
     messages = asyncio.run(first_request(task, python, root))
-    body = {
-        "model": os.environ.get("ROLECALL_MODEL", ""),
-        "messages": [{"role": one.role, "content": _OFFERS.sub("", one.text)} for one in messages],
-    }
-    key = os.environ.get("OPENAI_API_KEY", "none")
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
-    request = urllib.request.Request(f"{address}/chat/completions", json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=REPLY_S) as reply:
-        text = json.load(reply)["choices"][0]["message"]["content"]
+    text = ask_once([{"role": one.role, "content": _OFFERS.sub("", one.text)} for one in messages], address)
     root.with_name("log").write_text("\n\n".join([*(one.text for one in messages), "=" * 80, text]), "utf-8")
     edited = apply_edit_blocks(parse_edit_blocks(text), lambda path: read_or_none(root / path))
     for path, after in edited.files.items():

@@ -26,7 +26,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
@@ -215,6 +215,16 @@ def fix_with_rolecall(python: Path, root: Path, name: str, address: str) -> str:
     return f"exit {ended.returncode}: {lines[-1] if lines else ''}"
 
 
+def ask_once(messages: Sequence[Mapping[str, str]], address: str) -> str:
+    """Return what the model replies to *messages*."""
+    body = {"model": os.environ.get("ROLECALL_MODEL", ""), "messages": messages}
+    key = os.environ.get("OPENAI_API_KEY", "none")
+    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
+    request = urllib.request.Request(f"{address}/chat/completions", json.dumps(body).encode(), headers)
+    with urllib.request.urlopen(request, timeout=REPLY_S) as reply:
+        return json.load(reply)["choices"][0]["message"]["content"]
+
+
 def fix_plainly(python: Path, root: Path, name: str, address: str) -> str:
     """Ask once for the corrected program, and write what comes; return what is wrong with the reply, if so."""
     path, test = f"python_programs/{name}.py", f"python_testcases/test_{name}.py"
@@ -225,12 +235,7 @@ def fix_plainly(python: Path, root: Path, name: str, address: str) -> str:
         said = f"{said[: MOST_SAID // 3]}\n[...]\n{said[-(2 * MOST_SAID // 3) :]}"
     program, tests = ((root / each).read_text("utf-8").strip("\n") for each in (path, test))
     prompt = PLAIN.format(path=path, test=test, program=program, tests=tests, said=said.strip())
-    body = {"model": os.environ.get("ROLECALL_MODEL", ""), "messages": [{"role": "user", "content": prompt}]}
-    key = os.environ.get("OPENAI_API_KEY", "none")
-    headers = {"Content-Type": "application/json", "Authorization": f"Bearer {key}"}
-    request = urllib.request.Request(f"{address}/chat/completions", json.dumps(body).encode(), headers)
-    with urllib.request.urlopen(request, timeout=REPLY_S) as reply:
-        text = json.load(reply)["choices"][0]["message"]["content"]
+    text = ask_once([{"role": "user", "content": prompt}], address)
     (root.with_name(f"{root.name}.log")).write_text(f"{prompt}\n{'=' * 80}\n{text}", "utf-8")
     blocks = _BLOCK.findall(text)
     if not blocks:
