@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from rolecall_analysis import definitions_in, is_test
 from rolecall_server.context.items import ContextItem, PackSource, lines_of
-from rolecall_server.workspace import Workspace, read_text_or_none, why_private
+from rolecall_server.workspace import Workspace, read_text_or_none, split_lines, why_private
 
 ROOT = "."
 """The path of what is told of the repository as a whole."""
@@ -59,7 +59,7 @@ def head(view: PackSource, path: str) -> Iterator[ContextItem]:
         heads = (lines_of(view, path, 0, n - 1, "the head of the changelog") for n in range(_LINES_OF_CHANGELOG, 0, -2))
         shown = next(one for one in heads if one.tokens <= _MOST_OF_CHANGELOG or one.last_line < _FEWEST_LINES)
         yield shown
-        end = _end_of_newest(text.splitlines())
+        end = _end_of_newest(split_lines(text))
         if end > shown.last_line:
             begin = max(shown.last_line, end - _FEWEST_LINES)
             yield lines_of(view, path, begin, end - 1, "the last entries of its newest version")

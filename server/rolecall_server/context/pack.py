@@ -57,7 +57,7 @@ _LONGEST_OUTLINE = 40
 _SHARE_OF_TESTS = 0.4
 """Of what the focus leaves: tests show the house style, but a long test file must not crowd out the callers."""
 _SHARE_OF_EXERCISING = 0.08
-"""Where the brief finds the files."""
+"""The same for the tests that exercise files which the brief finds."""
 _SHARE_OF_MAP = 0.045
 _SHARE_OF_ALSO = 0.1
 """Of what the focus leaves, for each file that is shown beside what the focus is about."""
@@ -102,16 +102,16 @@ class Focus:
     rules: Consent = "off"
     """The repository's own rules are shown."""
     role: str = ""
-    """Who works, such as ``engineer``: rules for that role count too."""
+    """The role that works, such as ``engineer``: rules for it count too."""
     accepted_rules: str = ""
     """The text of those, where the developer accepted it."""
     also: Mapping[str, str] = field(default_factory=dict[str, str])
     """Files whose beginning is shown in any case, each with the reason."""
     writes_code: bool = False
-    """Who works changes the code, or decides where: the tests that exercise it and the head of the changelog are
+    """The role changes the code, or decides where: the tests that exercise it and the head of the changelog are
     shown."""
     parts: tuple[Parts, ...] = ()
-    """Where there are any, these are shown and nothing around them."""
+    """If there are any, these are shown and nothing around them."""
     named: tuple[str, ...] = ()
     """Files that the brief names; of long ones the passages that it is about are shown."""
 

@@ -63,7 +63,8 @@ async function timeOf(texts, name) {
               start = performance.now();
               buttons.find((each) => each.getAttribute("aria-label")?.includes(label))?.click();
             };
-            const again = setInterval(press, patienceMs / 10);
+            const isLost = () => [...document.querySelectorAll(".notification-toast")].some((each) => each.textContent.includes("Press it once more"));
+            const again = setInterval(() => (isLost() ? press() : undefined), 5_000);
             press();
           }),
         [text, "rejected", name, scenario.timeoutMs],

@@ -361,7 +361,8 @@ def fingerprint(messages: Sequence[ChatMessage]) -> str:
 def _extras(wishes: Wishes) -> list[str]:
     """Return the texts that an endpoint may tell the model of a shape and of tools."""
     told = [json.dumps(wishes.shape.schema)] if wishes.shape is not None else []
-    return [*told, *(f"{tool.description}{json.dumps(tool.arguments.model_json_schema())}" for tool in wishes.tools)]
+    tools = () if wishes.tools_told else wishes.tools
+    return [*told, *(f"{tool.description}{json.dumps(tool.arguments.model_json_schema())}" for tool in tools)]
 
 
 def _stored(message: ChatMessage) -> dict[str, object]:
