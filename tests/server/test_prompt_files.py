@@ -25,7 +25,7 @@ def test_each_prompt_of_a_file_is_said_by_the_module_beside_it(module: Path) -> 
     assert all(prompts.values())
 
 
-def test_the_prompts_are_those_of_nineteen_modules() -> None:
+def test_the_prompts_are_those_of_twenty_modules() -> None:
     assert {path.stem for path in MODULES} == {
         "answering",
         "building",
@@ -37,6 +37,7 @@ def test_the_prompts_are_those_of_nineteen_modules() -> None:
         "judging",
         "layout",
         "model_stack",
+        "notes",
         "opening",
         "past_changes",
         "question",

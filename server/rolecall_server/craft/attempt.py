@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from rolecall_server.craft.edits.edit_blocks import Edited
+from rolecall_server.craft.edits.notes import Note
 from rolecall_server.errors import RolecallError
 from rolecall_server.model import ChatMessage, ModelClient
 from rolecall_server.review.proposals.evidence import GraphFinding
@@ -31,6 +32,8 @@ class Attempt:
     """It kept the tests from ending, which they did without it."""
     findings: tuple[GraphFinding, ...] = ()
     """The references that it breaks, by the code graph."""
+    notes: tuple[Note, ...] = ()
+    """The words of the model, from memory, about names that it uses and no lookup found; nothing has checked them."""
 
     @property
     def certain_findings(self) -> tuple[GraphFinding, ...]:
@@ -102,6 +105,8 @@ class AttemptWork:
     """Chooses the new failures that the role is to mend, given all it has said."""
     draft: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The files as the edits so far have them; kept up by the loop, for whoever looks things up meanwhile."""
+    unfound: set[str] = field(default_factory=set[str])
+    """The things that lookups found nothing about, as they add to them; only then a model was asked for notes."""
     begin_repair: Callable[[Attempt, str], tuple[ChatMessage, ...]] | None = None
     """A conversation of its own about the failing tests, given what was said; ``None``: that with the role goes on."""
     still_failing: Callable[[TestRun | NotRun], tuple[TestResult, ...]] = lambda run: ()

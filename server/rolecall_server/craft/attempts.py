@@ -19,6 +19,7 @@ from rolecall_server.craft.edits.edit_blocks import (
     joined_renames,
     parse_edit_blocks,
 )
+from rolecall_server.craft.edits.notes import Note, read_notes, tell_notes, used_in, without_notes
 from rolecall_server.craft.edits.replies import EditBlock, Step, is_answer, prose_of, text_beside_edits
 from rolecall_server.craft.feedback import describe_failures, describe_findings, describe_problems, describe_syntax
 from rolecall_server.craft.trial import breaks_the_run, new_failures
@@ -152,7 +153,7 @@ class _Course:
         if helped:
             self._best, self._kept, self._n_kept = attempt, edited, len(self._tried)
         if helped and (self._work.ladder is not None or not self._rationale):
-            self._rationale = said
+            self._rationale = without_notes(said) if self._work.unfound else said
         return True
 
     def _tell(self, attempt: Attempt, *, helped: bool) -> None:
@@ -339,15 +340,22 @@ def _refusal(work: AttemptWork, path: str, text: str | None) -> EditProblem | No
 
 async def _attempt(work: AttemptWork, edited: Edited, talk: _Talk) -> Attempt:
     files, renames = edited.files, edited.renames
+    notes = await beside_the_loop(_READING, _notes, work, talk, files)
     if errors := await beside_the_loop("Parsing the changed files", _all_syntax_errors, work, edited):
-        return Attempt(files, NotRun("The change does not parse."), errors, renames=renames)
+        return Attempt(files, NotRun("The change does not parse."), errors, notes=notes, renames=renames)
     findings = await asyncio.to_thread(work.check, files)
     talk.report("running the tests", None)
     run = await work.try_out(files)
     before = work.before()
     since = await beside_the_loop(_READING, work.to_mend, new_failures(before, run), talk.said)
     failures = {one.test_id: one for one in (*work.still_failing(run), *since)}
-    return Attempt(files, run, (), tuple(failures.values()), breaks_the_run(before, run), findings, renames)
+    failing = tuple(failures.values())
+    return Attempt(files, run, (), failing, breaks_the_run(before, run), findings, notes, renames)
+
+
+def _notes(work: AttemptWork, talk: _Talk, files: Mapping[str, str | None]) -> tuple[Note, ...]:
+    """Return what the model says from memory of names in *files*, where a lookup found nothing and asked for that."""
+    return used_in(read_notes(talk.said), files) if work.unfound else ()
 
 
 def _all_syntax_errors(work: AttemptWork, edited: Edited) -> tuple[str, ...]:
@@ -373,9 +381,14 @@ def _complain(work: AttemptWork, talk: _Talk, attempt: Attempt) -> None:
     """Tell the model what is wrong with its attempt, in a conversation of its own where the role has one for that."""
     only_failures = attempt.failures and not (attempt.breaks_the_run or attempt.told_findings)
     if work.begin_repair is not None and only_failures and not attempt.syntax_errors:
-        talk.messages[:] = work.begin_repair(attempt, talk.said)
+        *before, last = work.begin_repair(attempt, talk.said)
+        talk.messages[:] = *before, replace(last, text=_with_notes(last.text, attempt))
     else:
-        talk.tell(_complaint(work, attempt))
+        talk.tell(_with_notes(_complaint(work, attempt), attempt))
+
+
+def _with_notes(told: str, attempt: Attempt) -> str:
+    return "\n\n".join(part for part in (told, tell_notes(attempt.notes)) if part)
 
 
 def _complaint(work: AttemptWork, attempt: Attempt) -> str:

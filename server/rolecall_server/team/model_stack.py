@@ -47,7 +47,7 @@ def conversation(desk: Desk, *, looks_up: bool = True, begun: Sequence[Reply] = 
     assert desk.client is not None
     client: ModelClient = Repacking(desk.client, desk.repacks)
     if looks_up and (names := _answerable(desk)):
-        tools = tools_for(LookupSources(desk.view, desk.bench, desk.draft), names)
+        tools = tools_for(LookupSources(desk.view, desk.bench, desk.draft, desk.unfound), names)
         client = LookingUp(client, tools, desk.tool_limits)
     return RememberingClient(client, begun=list(begun))
 

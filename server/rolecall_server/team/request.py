@@ -173,6 +173,8 @@ class Desk:
     """The limits of their use, before each answer."""
     draft: dict[str, str | None] = field(default_factory=dict[str, str | None])
     """The files as the edits have them that were made at this desk so far; lookups see them, and what they run."""
+    unfound: set[str] = field(default_factory=set[str])
+    """The names and words that lookups made at this desk found nothing about."""
     fit: Fit = field(default_factory=Fit)
     """The size of what the model can take, as far as it is known."""
     role: str = ""

@@ -12,6 +12,7 @@ from rolecall_analysis import Snapshot
 from rolecall_server.context.kept_back import KeptBack, find_kept_back
 from rolecall_server.craft.attempt import Attempt, AttemptOutcome, AttemptWork
 from rolecall_server.craft.attempts import work_out
+from rolecall_server.craft.from_memory import tell_from_memory
 from rolecall_server.craft.history import SuiteHistoryStore
 from rolecall_server.craft.installed import checking
 from rolecall_server.craft.trial import evidence
@@ -179,7 +180,7 @@ async def _with_a_model(request: RunRequest, do_work: DoWork, desk: Desk, to_spa
     work, trials = await do_work(request, desk)
     check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
     most = desk.settings.team.repairs
-    checked = replace(work, check=check, draft=desk.draft, keep=desk.keep, most_repairs=most)
+    checked = replace(work, check=check, draft=desk.draft, unfound=desk.unfound, keep=desk.keep, most_repairs=most)
     if desk.settings.team.plans and _is_new_work(request):
         outcome = await work_out_by_plans(checked, desk)
     else:
@@ -209,7 +210,9 @@ async def _with_a_model(request: RunRequest, do_work: DoWork, desk: Desk, to_spa
     if proven is not None:
         shown = with_proof(shown, proven)
     shown = await red_and_green(desk, shown, outcome.attempt.files)
-    shown = replace(shown, notes=(*shown.notes, *desk.bench.kept_back.notes))
+    attempt = outcome.attempt
+    remembered = tell_from_memory(attempt.notes, attempt.files, attempt.findings, attempt.run)
+    shown = replace(shown, notes=(*shown.notes, *remembered, *desk.bench.kept_back.notes))
     rationale = "\n\n".join(part for part in (work.chosen, without_suspicions(outcome.rationale)) if part)
     return _Written(outcome.attempt, rationale, shown, outcome.interrupted, proven.off if proven else {})
 

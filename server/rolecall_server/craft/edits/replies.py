@@ -30,6 +30,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rolecall_server.craft.edits.named_paths import Name, bare_name, mentioned, read_name, single_words, unclear
+from rolecall_server.craft.edits.notes import is_note
 from rolecall_server.text_work import look_at_the_clock
 from rolecall_server.workspace import split_lines
 
@@ -262,7 +263,7 @@ class _Reader:
 
     def _stray_end(self) -> None:
         """A REPLACE marker that ends nothing: of a block without a beginning, or of the one before."""
-        gap = self.lines[self._gap : self.at]
+        gap = self._between()
         said = [line for line in gap if line.strip() and not _FENCE.match(line)]
         names = [at for at, line in enumerate(gap) if _FILE_LINE.match(line)]
         before = self.parts[-1] if self.parts else None
@@ -278,6 +279,10 @@ class _Reader:
         else:
             self.at += 1
 
+    def _between(self) -> list[str]:
+        """Return the lines since the last step; a note there is about no file, whatever its words look like."""
+        return ["\n" if is_note(line) else line for line in self.lines[self._gap : self.at]]
+
     def _operation(self, match: re.Match[str]) -> None:
         step = _file_operation(match)
         self._name = _NO_NAME
@@ -290,7 +295,7 @@ class _Reader:
         """Return the file of the block that begins here and has *body*, and the line that names the file, or else the
         block's first line.
         """
-        gap = self.lines[self._gap : self.at]
+        gap = self._between()
         by_label = [at for at, line in enumerate(gap) if _FILE_LINE.match(line)]
         nearest = max((at for at, line in enumerate(gap) if line.strip() and not _FENCE.match(line)), default=-1)
         bare = bare_name(gap[nearest]) if nearest >= 0 and nearest not in by_label else None

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from pydantic import BaseModel, Field
 
@@ -16,9 +16,10 @@ from rolecall_analysis import Definition, FileFacts, Import, Snapshot, facts_of
 from rolecall_analysis.installed.packages import InstalledCode
 from rolecall_analysis.installed.search import FoundSymbol, packages_of, search_symbols
 from rolecall_analysis.installed.world import World
+from rolecall_server.craft.edits.notes import ask_for_notes
 from rolecall_server.craft.installed import installed_code
 from rolecall_server.craft.lookups.sources import LookupSources, bounded, may_be_shown
-from rolecall_server.errors import NotFound
+from rolecall_server.errors import CodeNotRun, NotFound
 
 _MAX_FILE_BYTES = 2_000_000
 _MOST_FOUND = 12
@@ -60,14 +61,39 @@ async def search_packages(sources: LookupSources, searched: SearchedWords) -> st
     and what its docstring begins with.
 
     Raises:
-        NotFound: there is no such package.
-        CodeNotRun: the workspace's interpreter is not known.
+        NotFound: there is no such package, nothing in it is about the words, or the workspace's Python is not known.
     """
-    installed = await installed_code(sources.bench, sources.view.workspace.root)
-    found = await asyncio.to_thread(find_symbols_in, sources.view.snapshot, installed, searched.words, searched.package)
-    # The path of an installed file is absolute, that of one of the repository is not.
-    shown = (one for one in found if one.definition.path.startswith("/") or may_be_shown(sources, one.definition.path))
-    return bounded(sources, map(in_one_line, islice(shown, _MOST_FOUND)), "Nothing there is about these words.")
+    with _noting_what_is_not_found(sources, searched.words):
+        installed = await installed_code(sources.bench, sources.view.workspace.root)
+        found = await asyncio.to_thread(
+            find_symbols_in, sources.view.snapshot, installed, searched.words, searched.package
+        )
+        # The path of an installed file is absolute, that of one of the repository is not.
+        shown = [
+            one for one in found if one.definition.path.startswith("/") or may_be_shown(sources, one.definition.path)
+        ]
+        if not shown:
+            raise NotFound("Nothing there is about these words.", "")
+        return bounded(sources, map(in_one_line, shown[:_MOST_FOUND]), "")
+
+
+@contextmanager
+def _noting_what_is_not_found(sources: LookupSources, what: str) -> Generator[None]:
+    """Have a model that is told nothing about *what* asked for notes, should it go on from memory."""
+    try:
+        yield
+    except (NotFound, CodeNotRun) as error:
+        if _is_own(sources, what):
+            raise
+        sources.unfound.add(what)
+        hint = error.next_step if isinstance(error, NotFound) else ""
+        raise NotFound(error.what, f"{hint} {ask_for_notes()}".lstrip()) from error
+
+
+def _is_own(sources: LookupSources, name: str) -> bool:
+    """Return whether *name* leads into a module of the repository, which other lookups tell of."""
+    first = name.partition(".")[0]
+    return any(first in PurePosixPath(path).with_suffix("").parts for path in sources.view.snapshot.files)
 
 
 def find_symbols_in(snapshot: Snapshot, installed: InstalledCode, words: str, package: str) -> list[FoundSymbol]:
@@ -98,17 +124,17 @@ async def documentation(sources: LookupSources, symbol: Symbol) -> str:
     """Return the signature and the docstring of *symbol*; of a class or module also what it offers, by signature.
 
     Raises:
-        NotFound: no package of that interpreter has it, or it is not written in Python.
-        CodeNotRun: the workspace's interpreter is not known.
+        NotFound: no package of that interpreter has it, it is not written in Python, or that Python is not known.
     """
-    installed = await installed_code(sources.bench, sources.view.workspace.root)
-    places = [Path(place) for place in installed.search_path.places]
-    return bounded(sources, _documented(places, symbol.name), f"{symbol.name} has no documentation.")
+    if not _DOTTED.fullmatch(symbol.name):
+        raise NotFound(f"{symbol.name!r} is no dotted name.", "Write it in full: json.dumps.")
+    with _noting_what_is_not_found(sources, symbol.name):
+        installed = await installed_code(sources.bench, sources.view.workspace.root)
+        places = [Path(place) for place in installed.search_path.places]
+        return bounded(sources, _documented(places, symbol.name), f"{symbol.name} has no documentation.")
 
 
 def _documented(places: Sequence[Path], name: str) -> Iterator[str]:
-    if not _DOTTED.fullmatch(name):
-        raise NotFound(f"{name!r} is no dotted name.", "Write it in full: json.dumps.")
     module, rest = _nearest_module(places, name)
     for _ in range(_MAX_STEPS):
         if not rest:

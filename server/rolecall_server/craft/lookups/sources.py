@@ -34,6 +34,8 @@ class LookupSources:
     bench: Bench
     draft: Mapping[str, str | None] = field(default_factory=lambda: MappingProxyType({}))
     """The files as those edits have them; ``None`` where one is gone. It changes while the model works."""
+    unfound: set[str] = field(default_factory=set[str])
+    """The names and words of which no package told anything; added to while the model works."""
 
     def with_edits(self) -> LookupSources:
         """Return these sources as they are now: what is read, and what the graph says, is as the edits have it."""

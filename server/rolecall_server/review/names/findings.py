@@ -56,8 +56,22 @@ def _finding(world: World, path: str, one: WrongName) -> GraphFinding:
     more = " What comes of it could not be checked." if after else ""
     sentence = f"{_sentence(world, one)}{more}"
     return GraphFinding(
-        "name without meaning", path, one.line, sentence, after, certain=one.certain, is_asked_about=True
+        "name without meaning",
+        path,
+        one.line,
+        sentence,
+        after,
+        one.certain,
+        is_asked_about=True,
+        name=_name(world, one),
     )
+
+
+def _name(world: World, one: WrongName) -> str:
+    """Return the name that is missing, with that of its holder where there is one."""
+    if one.holder is None:
+        return one.name
+    return f"{described(world, one.holder)}.{one.name.rpartition('.')[2]}"
 
 
 def _sentence(world: World, one: WrongName) -> str:

@@ -85,6 +85,8 @@ class GraphFinding:
     """True: every binding was followed. False: somebody should look."""
     is_asked_about: bool = False
     """A model is shown it once, even where it is not certain."""
+    name: str = ""
+    """The name that is not there, dotted as far as it is known where it was sought; empty for other faults."""
 
     def __str__(self) -> str:
         return f"{self.path}, line {self.line + 1}: {self.sentence}"

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from pydantic import BaseModel, ConfigDict
 
 from rolecall_server.craft.edits.edit_blocks import joined_renames
+from rolecall_server.craft.edits.notes import Note
 from rolecall_server.craft.trial import Bench, is_of_all
 from rolecall_server.review.proposals.evidence import Evidence
 from rolecall_server.sandbox import NotRun, ProcessEnd, TestRun
@@ -33,6 +34,8 @@ class Edits(BaseModel):
     """Files that the design does not name, and why they change all the same."""
     tasks: Mapping[str, tuple[str, ...]] = {}
     """The tasks for which each file changes."""
+    notes: tuple[Note, ...] = ()
+    """The words of a model, from memory, about names that no lookup found."""
     evidence: Evidence | None = None
     """What was checked of it; ``None`` where nothing was."""
     answers: tuple[str, ...] = ()
@@ -47,11 +50,13 @@ def joined(parts: Iterable[Edits]) -> Edits:
     widened: dict[str, str] = {}
     tasks: dict[str, tuple[str, ...]] = {}
     rationale: list[str] = []
+    notes: dict[str, Note] = {}
     for part in parts:
         files |= part.files
         renames = dict(joined_renames(renames, part.renames))
         bases = {**part.bases, **bases}
         widened |= part.widened
+        notes |= {note.name: note for note in part.notes}
         rationale += [part.rationale] if part.rationale else []
         for path, served in part.tasks.items():
             tasks[path] = tuple(dict.fromkeys((*tasks.get(path, ()), *served)))
@@ -61,6 +66,7 @@ def joined(parts: Iterable[Edits]) -> Edits:
         bases=bases,
         widened=widened,
         tasks=tasks,
+        notes=tuple(notes.values()),
         rationale="\n\n".join(rationale),
     )
 

@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
 
+from rolecall_server.craft.edits.notes import tell_notes
 from rolecall_server.store.messages import MessageRow
 from rolecall_server.team.documents import (
     CONTENTS,
@@ -150,6 +151,11 @@ def diff_of(edits: Edits, workspace: Workspace, unseen: Mapping[str, Collection[
     return whole
 
 
+def change_of(edits: Edits, workspace: Workspace, unseen: Mapping[str, Collection[int]] | None = None) -> str:
+    """Return the changes of *edits* as `diff_of` does, below what was written from memory where anything was."""
+    return "\n\n".join(part for part in (tell_notes(edits.notes), diff_of(edits, workspace, unseen)) if part)
+
+
 def _heading(message: MessageRow) -> str:
     named = {
         "brief": "The brief",
@@ -185,7 +191,7 @@ def _shown(message: MessageRow, workspace: Workspace, said: _ToldElsewhere = _To
         return "\n".join(f"- {one['question']}\n  {one['answer']} ({one['by']})" for one in _answers_in(message))
     if message.kind in ("edits", "tests", "change", "answered"):
         edits = content_of(message, Edits)
-        return f"{edits.rationale}\n\n{diff_of(edits, workspace)}"
+        return f"{edits.rationale}\n\n{change_of(edits, workspace)}"
     return json.dumps(body_of(message), ensure_ascii=False, indent=1)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import groupby
 
 from rolecall_server.craft.attempt import Attempt, Try
+from rolecall_server.craft.edits.notes import tell_notes
 from rolecall_server.craft.feedback import fenced, trimmed
 from rolecall_server.craft.history import name_of
 from rolecall_server.craft.repair.localisation import Suspect
@@ -131,7 +132,8 @@ def _told(one: Try, failing: Sequence[TestResult]) -> str:
         verdict = " ".join(
             [_PROMPTS["helped" if helped else "did not help"], _ended(one.attempt, () if helped else failing)]
         )
-    return f"{said}\n   {verdict}"
+    notes = tell_notes(one.attempt.notes) if one.attempt else ""
+    return "\n".join(part for part in (f"{said}\n   {verdict}", notes) if part)
 
 
 def _ended(attempt: Attempt, failing: Sequence[TestResult]) -> str:

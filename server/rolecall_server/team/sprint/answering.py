@@ -20,7 +20,7 @@ from rolecall_server.team.documents import (
 )
 from rolecall_server.team.messages.board import Pool, as_draft, content_of
 from rolecall_server.team.messages.edits import Edits
-from rolecall_server.team.messages.rendering import diff_of, tell
+from rolecall_server.team.messages.rendering import change_of, tell
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
 from rolecall_server.team.room import Room
@@ -106,7 +106,7 @@ def _review_opening(step: Step, desk: Desk, edits: Edits, findings: tuple[Findin
     )
     told = (
         f"{tell(measures_in(step), desk.workspace)}\n"
-        f"# Your change; the files are as it leaves them\n\n{diff_of(edits, desk.workspace)}\n"
+        f"# Your change; the files are as it leaves them\n\n{change_of(edits, desk.workspace)}\n"
         f"# The review\n\n{listed}\n\n# What to do now\n\n{_PROMPTS['answer']}"
     )
     return repair_opening("engineer.md", told, EDIT_FORMAT + FILE_OPERATIONS)

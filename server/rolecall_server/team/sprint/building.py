@@ -80,7 +80,7 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
         overheard.answer = partial(answer_wishes, desk.workspace, partial(fence.refusal, desk))
         work, widened = await _task_work(step, desk, task, fence), fence.widened
     check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
-    checked = replace(work, check=check, draft=desk.draft, keep=desk.keep)
+    checked = replace(work, check=check, draft=desk.draft, unfound=desk.unfound, keep=desk.keep)
     edits = await _edits_of(checked, overheard, desk, room, step)
     edits = edits.model_copy(update={"widened": {path: why for path, why in widened.items() if path in edits.files}})
     return (as_draft("edits", edits.model_dump(mode="json"), step.subject),)
@@ -111,6 +111,7 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[N
         refusal=partial(fence.refusal_of_tests, desk),
         try_out=_not_yet,
         draft=desk.draft,
+        unfound=desk.unfound,
         before=lambda: None,
         on_failure="",
     )
@@ -256,6 +257,7 @@ async def _edits_of(work: AttemptWork, overheard: RememberingClient, desk: Desk,
         bases=fingerprints(room.repository.workspace, sorted(paths)),
         rationale="\n\n".join(part for part in (prose_alone(outcome.rationale), *outcome.problems) if part),
         tasks=dict.fromkeys(attempt.files, (step.task_id,)) if step.task_id else {},
+        notes=attempt.notes,
     )
 
 

@@ -27,7 +27,7 @@ from rolecall_server.team.documents import (
 from rolecall_server.team.documents.values import one_line
 from rolecall_server.team.messages.board import Pool, as_draft, body_of, content_of
 from rolecall_server.team.messages.edits import Edits, joined
-from rolecall_server.team.messages.rendering import diff_of, tell
+from rolecall_server.team.messages.rendering import change_of, tell
 from rolecall_server.team.plan.agenda import agenda_of
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk
@@ -159,7 +159,7 @@ def _told(desk: Desk, whole: WholeChange, documents: str, request: str) -> str:
     broken = describe_findings(attempt.told_findings) if attempt.told_findings else ""
     failing = describe_failures(attempt.run, new_failures(whole.before, attempt.run), "") if not attempt.works else ""
     found = "\n".join(f"- {line}" for line in findings_in(whole.edits.rationale))
-    so_far = diff_of(whole.edits, desk.workspace, _lines_of_passing_tests(whole))
+    so_far = change_of(whole.edits, desk.workspace, _lines_of_passing_tests(whole))
     parts = [
         documents,
         f"# The change so far; the files are as it leaves them\n\n{so_far}",

@@ -10,6 +10,7 @@ from pathlib import Path
 from rolecall_analysis import is_test
 from rolecall_server.craft.attempt import Attempt, AttemptWork
 from rolecall_server.craft.attempts import work_out
+from rolecall_server.craft.from_memory import tell_from_memory
 from rolecall_server.craft.installed import checking
 from rolecall_server.craft.trial import breaks_the_run, evidence, new_failures
 from rolecall_server.craft.verdicts import to_mend
@@ -201,4 +202,5 @@ def evidence_of(desk: Desk, whole: WholeChange, repairs: int) -> Evidence:
         changed=whole.edits.files,
     )
     lacks = (one.removeprefix("- ").partition("\n")[0] for one in whole.lacks)
-    return replace(shown, notes=(*shown.notes, *lacks, *desk.bench.kept_back.notes))
+    remembered = tell_from_memory(whole.edits.notes, whole.edits.files, attempt.findings, attempt.run)
+    return replace(shown, notes=(*shown.notes, *lacks, *remembered, *desk.bench.kept_back.notes))
