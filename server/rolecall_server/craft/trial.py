@@ -63,6 +63,8 @@ class Bench:
     """The secrets that the shadow keeps from code that runs there, for a model may see what that prints."""
     memory: SuiteHistoryStore | None = None
     """Where is kept what runs of the whole suite show of its tests; ``None``: nowhere."""
+    watches_changes: bool = False
+    """A run of the whole suite with files laid over the workspace tells too which functions each test runs."""
 
     def lay(self, files: Mapping[str, str | None]) -> None:
         """Lay *files* over the shadow, with masks for the secrets of the workspace."""
@@ -90,13 +92,19 @@ class Bench:
         self.lay(files)
         if not whole:
             return await run_targets(self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s)
-        # With files laid over it, the repository is not the one that the next run finds.
-        known = None if files or self.memory is None else await asyncio.to_thread(self.memory.fresh)
+        known = await self._known(files)
         suite = Suite(tuple(targets), self.suite_s, later, known=known)
         run = await run_targets(self.shadow, self.interpreter, targets, measure, timeout_s=self.timeout_s, suite=suite)
         if self.memory is not None:
-            await asyncio.to_thread(self.memory.learn, run)
+            # With files laid over it, the repository is not the one that the next run finds.
+            await asyncio.to_thread(self.memory.learn, replace(run, functions={}) if files else run)
         return run
+
+    async def _known(self, files: Mapping[str, str | None]) -> Collection[str] | None:
+        """Return the tests of which is known what they run with *files*; ``None`` where nobody wants to know."""
+        if files:
+            return () if self.watches_changes else None
+        return None if self.memory is None else await asyncio.to_thread(self.memory.fresh)
 
     async def trace(self, files: Mapping[str, str | None], test: str) -> TestTrace | NotRun:
         """Return what the lines of the repository's code compute in *test*, with *files* laid over the workspace."""
@@ -212,8 +220,8 @@ _Parts = dict[str, list[Definition | str]]
 def _changed_and_gone(snapshot: Snapshot, after: Snapshot, files: Iterable[str]) -> tuple[_Parts, _Parts]:
     """Return what of each file is new or has another text in *after*, and what of *snapshot* has so in it."""
     return (
-        {path: _changed_parts(snapshot, after, path) for path in files},
-        {path: _changed_parts(after, snapshot, path) for path in files},
+        {path: changed_parts(snapshot, after, path) for path in files},
+        {path: changed_parts(after, snapshot, path) for path in files},
     )
 
 
@@ -233,7 +241,7 @@ def _why(test: str, path: str) -> str:
     return f"imports {path}"
 
 
-def _changed_parts(before: Snapshot, after: Snapshot, path: str) -> list[Definition | str]:
+def changed_parts(before: Snapshot, after: Snapshot, path: str) -> list[Definition | str]:
     """Return the innermost definitions of *path* whose text in *after* is new; the file where it is outside of them."""
     texts = _texts(before, path), _texts(after, path)
     changed = [part for name, (part, text) in texts[1].items() if name not in texts[0] or texts[0][name][1] != text]

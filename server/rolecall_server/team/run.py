@@ -176,12 +176,15 @@ async def _with_a_model(request: RunRequest, do_work: DoWork, desk: Desk, to_spa
         RunPaused: the developer wants no further call for now.
         RolecallError: there is nothing to propose.
     """
+    plans = bool(desk.settings.team.plans) and _is_new_work(request)
+    if plans:  # what is good of a plan that is given up is known by what ran
+        desk = replace(desk, bench=replace(desk.bench, watches_changes=True))
     assert desk.client is not None
     work, trials = await do_work(request, desk)
     check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
     most = desk.settings.team.repairs
     checked = replace(work, check=check, draft=desk.draft, unfound=desk.unfound, keep=desk.keep, most_repairs=most)
-    if desk.settings.team.plans and _is_new_work(request):
+    if plans:
         outcome = await work_out_by_plans(checked, desk)
     else:
         outcome = await work_out(checked, conversation(desk, looks_up=work.looks_up), desk.report)

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from inline_snapshot import external_file
 
 from rolecall_analysis import Index
+from rolecall_server.craft.history import recall
 from rolecall_server.errors import NothingToChange, NoUsableEdit
-from rolecall_server.model import Chosen
+from rolecall_server.model import Chosen, estimate_tokens
 from rolecall_server.settings import read_settings
 from rolecall_server.team.experience.experiences import load_experiences
 from rolecall_server.team.request import Repository, RoleName, RunRequest
@@ -108,6 +109,48 @@ async def test_where_no_plan_works_the_best_is_proposed_with_what_fails(tmp_path
     finished, _ = await implemented(repository(tmp_path, 1), PLANS, WRONG, STILL_WRONG, NOWHERE, NOWHERE)
     assert finished.proposal.evidence.after is not None
     assert finished.proposal.evidence.after.failed == 1
+
+
+REDUCED = "def reduced(items):\n    return discount(sum(items), 0.5)\n"
+PART = (
+    block(PRICE, "", f"\n\n{REDUCED}")
+    + block(TEST, "from shop.price import total\n", "from shop.price import reduced, total\n")
+    + block(TEST, "", "\n\ndef test_reduced_is_half():\n    assert reduced([4]) == 2\n")
+)
+MEANT_SO = block(TEST, "", "\n\ndef test_total_is_one_more():\n    assert total([1]) == 2\n")
+WITH_A_PART = WRONG + PART + MEANT_SO
+
+
+async def test_what_passing_tests_ran_of_a_plan_that_is_given_up_is_offered_to_the_next(tmp_path: Path) -> None:
+    _, model = await implemented(repository(tmp_path), PLANS, WITH_A_PART, STILL_WRONG, RIGHT)
+    told = model.asked[3][-1].text
+    called, kept = (
+        told.index("- shop/price.py: `def discount(price, rate=0.1)`"),
+        told.index("shop/price.py::reduced\n"),
+    )
+    assert called < kept, "the repository's own functions come first"
+    assert REDUCED.rstrip() in told
+    assert "def total" not in told, "a test that fails ran it, beside one that passes"
+    assert told.index("Plan 2 is given up") < called
+    assert kept < told.index("Carry out plan 1 now")
+
+
+async def test_what_is_offered_has_an_end(tmp_path: Path) -> None:
+    long = WITH_A_PART.replace(
+        "    return discount", "".join(f"    items[{n}:]\n" for n in range(900)) + "    return discount"
+    )
+    _, model = await implemented(repository(tmp_path), PLANS, long, STILL_WRONG, RIGHT)
+    told = model.asked[3][-1].text
+    assert "def discount(price, rate=0.1)" in told
+    assert "shop/price.py::reduced" not in told
+    assert estimate_tokens(told) < 1_700
+
+
+async def test_what_a_draft_runs_is_not_kept_for_what_stands_in_the_repository(tmp_path: Path) -> None:
+    at = repository(tmp_path)
+    await implemented(at, PLANS, RIGHT + PART)
+    known = recall(at.store, at.workspace.root)
+    assert {one.name for one in known.functions} == {"test_total_of_nothing", "total"}
 
 
 async def test_a_plan_without_an_edit_that_fits_is_given_up_too(tmp_path: Path) -> None:

@@ -1,20 +1,25 @@
 """Plans before code: the Engineer states up to three and how sure it is of each; they are tried until one works.
 
+What passing tests ran of a plan that is given up, and no failing one, is offered to the next.
+
 Source: self-planning (Jiang et al., 2023, arXiv 2303.06689) plans first; MapCoder (Islam et al., ACL 2024) states a
-confidence for each plan and goes on to the next where one fails.
+confidence for each plan and goes on to the next where one fails; for the parts that are kept see `craft.kept_parts`.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 
 from rolecall_server.craft.attempt import Attempted, AttemptOutcome, AttemptWork
 from rolecall_server.craft.attempts import work_out
+from rolecall_server.craft.feedback import fenced
+from rolecall_server.craft.kept_parts import kept_parts
 from rolecall_server.errors import NothingToChange, NoUsableEdit
-from rolecall_server.model import ChatMessage
+from rolecall_server.model import ChatMessage, estimate_tokens
 from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.team.model_calls.repacking import Opening
 from rolecall_server.team.model_stack import conversation
@@ -30,6 +35,9 @@ _REPAIRS_BEFORE_THE_NEXT = 1
 _MOST_TOLD = 3
 _MOST_OF_FAILURE = 200
 """Characters."""
+_MOST_OFFERED = 1_500
+"""Tokens of what is kept of a plan that is given up, the words around it included."""
+_MOST_HELPERS = 12
 
 
 @dataclass(frozen=True)
@@ -84,13 +92,14 @@ async def work_out_by_plans(work: AttemptWork, desk: Desk) -> AttemptOutcome:
         except NoUsableEdit as error:
             if isinstance(error, NothingToChange) or (is_last and best is None):
                 raise
-            why = error.what
+            why, kept = error.what, ""
         else:
             best = _better(best, replace(outcome, rationale=f"{plan}\n\n{outcome.rationale}".rstrip()))
             if outcome.attempt.works or outcome.interrupted is not None:
                 break
-            why = _why(outcome)
-        before = f"{_PROMPTS['given up'].format(number=plan.number, why=why)}\n\n"
+            why, kept = _why(outcome), "" if is_last else await asyncio.to_thread(_offer, desk, outcome)
+        given_up = _PROMPTS["given up"].format(number=plan.number, why=why)
+        before = "".join(f"{part}\n\n" for part in (given_up, kept) if part)
     assert best is not None
     return best
 
@@ -117,6 +126,34 @@ def _repacked(repack: Callable[[], Awaitable[Opening]]) -> Callable[[], Awaitabl
         return _asking(await repack())
 
     return shorter
+
+
+def _offer(desk: Desk, outcome: AttemptOutcome) -> str:
+    """Return what is worth keeping of a plan that came to *outcome*: the repository's own functions that it called,
+    then its own; empty where there is nothing, or nobody knows what ran.
+
+    None of it is private: what is kept from models is not there where a draft runs.
+    """
+    parts = kept_parts(desk.snapshot, outcome.attempt.files, outcome.attempt.run)
+    room = _MOST_OFFERED - estimate_tokens(_PROMPTS["helpers"] + _PROMPTS["kept"])
+    helpers = _fitting(
+        (f"- {one.path}: `{' '.join(one.signature.split())}`" for one in parts.helpers[:_MOST_HELPERS]), room
+    )
+    room -= estimate_tokens("\n".join(helpers))
+    functions = _fitting((f"{one.path}::{one.name}\n{fenced(one.text)}" for one in parts.functions), room)
+    called = _PROMPTS["helpers"].format(helpers="\n".join(helpers)) if helpers else ""
+    kept = _PROMPTS["kept"].format(parts="\n\n".join(functions)) if functions else ""
+    return "\n\n".join(part for part in (called, kept) if part)
+
+
+def _fitting(texts: Iterable[str], n_tokens: int) -> list[str]:
+    """Return those of *texts* that fit into *n_tokens*, one after the other."""
+    chosen: list[str] = []
+    for text in texts:
+        if (needed := estimate_tokens(text) + 1) <= n_tokens:
+            n_tokens -= needed
+            chosen.append(text)
+    return chosen
 
 
 def _why(outcome: AttemptOutcome) -> str:
