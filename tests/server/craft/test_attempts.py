@@ -649,3 +649,17 @@ async def test_a_repair_keeps_what_helped_when_the_model_fails() -> None:
     assert len(outcome.attempt.failures) == 1
     with pytest.raises(ConnectionFailed):
         await outcome_of(ScriptedModel([total_is("0"), GONE]), Climber().work)
+
+
+async def test_a_repair_in_a_conversation_of_its_own_is_told_what_was_from_memory() -> None:
+    reply = "Note: acme.sums.exact: adds without an error\n\n" + block(
+        NEW, "", "def test_exact():\n    exact = len\n    assert exact([1]) == 2\n"
+    )
+    mended = block(NEW, "    assert exact([1]) == 2\n", "    assert exact([1]) == 1\n")
+    model = ScriptedModel([reply, mended])
+    opened = (ChatMessage("user", "A test fails."),)
+    noting = replace(work(), unfound={"acme.sums.exact"}, begin_repair=lambda attempt, said: opened)
+    outcome = await work_out(noting, model, lambda *_: None)
+    assert [message.text.partition("\n")[0] for message in model.asked[1]] == ["A test fails."]
+    assert model.last_words[1].endswith("may be wrong there:\n- acme.sums.exact: adds without an error")
+    assert [str(note) for note in outcome.attempt.notes] == ["acme.sums.exact: adds without an error"]

@@ -120,6 +120,14 @@ class Remembering(TeamModel):
         return await super().complete(messages, wishes)
 
 
+async def test_in_a_team_whoever_mends_the_change_is_told(tmp_path: Path) -> None:
+    forgets_its_import = TAX.replace("sum(items) * (1 + tax)", "sum(items) * (1 + (tax or current()))")
+    told = f"I ask acme.\n{NOTE}\n\n{forgets_its_import}"
+    model = Remembering(shop_speeches(Engineer_T1=told, Engineer_repair="Finding: test_tax: it was left out."))
+    await team_run(tmp_path, model, takes_tools=True).begin(BRIEF).go_on()
+    assert f"nothing has checked it; what is wrong may be wrong there:\n- {SAID}" in model.told("Engineer repair")
+
+
 async def test_in_a_team_the_reviewer_is_told_and_so_is_the_developer(tmp_path: Path) -> None:
     by_rate = "    from acme.rates import current\n\n    return sum(items) * (1 + (tax or current()))"
     uses_it = TAX.replace("    return sum(items) * (1 + tax)", by_rate)

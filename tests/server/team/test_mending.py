@@ -12,7 +12,7 @@ from inline_snapshot import external_file
 
 from rolecall_analysis import Index
 from rolecall_server.errors import BriefMissing, NotFound, NothingToChange, NotReproduced
-from rolecall_server.model import Chosen, estimate_tokens
+from rolecall_server.model import Chosen, Reply, ToolCall, estimate_tokens
 from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.settings import read_settings
 from rolecall_server.team.messages.board import load_pool
@@ -84,7 +84,7 @@ def repository(folder: Path, files: Mapping[str, str] = SHOP.files, strategy: st
 
 async def mended(
     folder: Path,
-    replies: Sequence[str],
+    replies: Sequence[str | Reply],
     failure: FailureToMend,
     files: Mapping[str, str] = SHOP.files,
     *,
@@ -159,6 +159,19 @@ async def test_what_the_model_asks_to_see_is_shown_before_whole_files_are(tmp_pa
     assert "What each line of the repository's code computed" not in second
     assert "What each line of the repository's code computed" in third, "it asked for the same again"
     assert [change.path for change in finished.proposal.files] == ["shop/price.py"]
+
+
+async def test_a_rung_is_told_what_an_earlier_attempt_had_from_memory(tmp_path: Path) -> None:
+    looks_up = Reply("", "script-1", 100, 50, (ToolCall("c1", "documentation", '{"name": "acme.sums.exact"}'),))
+    note = "Note: acme.sums.exact: adds prices without an error"
+    tried = [block("shop/price.py", "    return add(items)\n", f"    return add(items) + {n}\n") for n in (1, 2)]
+    remembered = block(
+        "shop/price.py", "    return add(items)\n", "    from acme.sums import exact\n\n    return exact(items)\n"
+    )
+    replies = [*tried, looks_up, f"{note}\n\n{remembered}", FIX]
+    _, model = await mended(tmp_path, replies, FailureToMend((TEST,)))
+    told = model.last_words[-1].partition("# What was tried")[2]
+    assert "nothing has checked it; what is wrong may be wrong there:\n- acme.sums.exact: adds prices without" in told
 
 
 async def test_a_later_rung_shows_what_was_not_shown_and_no_more_than_the_first_one_did(tmp_path: Path) -> None:
