@@ -101,7 +101,9 @@ def without_licence(view: PackSource, path: str, reason: str) -> ContextItem:
 def _kept(lines: Sequence[str], definitions: Sequence[Definition], wanted: Collection[str]) -> set[int]:
     """Return the numbers of the lines to show, from 0."""
     blocks = [one for one in definitions if one.kind != "variable"]
-    kept = _level(lines, definitions, "", range(len(lines))) - _licence(lines)
+    exports = {n for one in definitions if (one.name, one.scope) == (_EXPORTS, "") for n in _span(one)}
+    kept = _level(lines, definitions, "", range(len(lines))) - _licence(lines) - exports
+    kept |= _of_statement(lines, sorted(exports), {name.partition(".")[0] for name in wanted})
     for one in blocks:
         if one.qualified_name in wanted:
             kept |= _around(lines, definitions, one)
@@ -192,7 +194,7 @@ def _level(lines: Sequence[str], definitions: Sequence[Definition], scope: str, 
     for one in inner:
         if one.kind != "variable":
             kept -= _span(one)
-        elif one.name != _EXPORTS and len(_span(one)) > _LONG_TABLE:
+        elif len(_span(one)) > _LONG_TABLE:
             kept -= set(sorted(_span(one))[_BEGINNING:-1])
     docstring = _docstring(lines, min(kept, default=0), kept)
     if len(docstring) > _LONG_DOCSTRING:

@@ -113,15 +113,28 @@ def test_a_licence_is_left_out(tmp_path: Path) -> None:
     assert text.startswith('... 11 lines left out (1 to 11)\n"""Tills')
 
 
-def test_of_a_table_and_a_long_docstring_the_beginning_is_shown_and_of_the_exported_names_all(tmp_path: Path) -> None:
+def test_of_a_table_and_a_long_docstring_the_beginning_is_shown(tmp_path: Path) -> None:
     rows = "".join(f"        {n},\n" for n in range(99))
     story = "".join(f"    {n} is told.\n" for n in range(50))
-    text = f'    #- till.py\n    """Tills.\n{story}    """\n    TABLE = (\n{rows}    )\n    __all__ = [\n{rows}    ]\n'
+    text = f'    #- till.py\n    """Tills.\n{story}    """\n    TABLE = (\n{rows}    )\n'
     shown = parts(tmp_path, text=text).text
     assert shown.count(" is told.") == 5
     assert "TABLE = (\n    0,\n    1,\n    2,\n    3,\n    4,\n    ... 94 lines left out (59 to 152)\n)\n" in shown
-    assert shown.endswith("    98,\n]\n")
-    assert shown.count("    50,\n") == 1
+
+
+def test_of_many_exported_names_those_are_shown_whose_definitions_are(tmp_path: Path) -> None:
+    names = "".join(f'        "{name}",\n' for name in ("a", "b", "c", "count", "d", "drop", "e"))
+    text = TILL.replace('["count"]', f"[\n{names}    ]")
+    assert (
+        parts(tmp_path, "count", text=text).text.partition("__all__")[2]
+        == """\
+ = [
+    ... 3 lines left out (42 to 44)
+    "count",
+    ... 3 lines left out (46 to 48)
+]
+"""
+    )
 
 
 def test_a_file_of_which_little_would_be_left_out_is_shown_whole(tmp_path: Path) -> None:
