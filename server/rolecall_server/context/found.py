@@ -1,4 +1,4 @@
-"""The two or three files that a brief is most likely about, where the developer named none, each in one piece."""
+"""The few files that a brief is most likely about, where the developer named none, each in one piece."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from rolecall_server.context.items import ContextItem, LeftOut, PackSource, chec
 from rolecall_server.context.parts import in_parts, without_licence
 from rolecall_server.errors import FileRefused
 
-_MAX_FILES = 4
+_MAX_FILES = 6
 _MAX_RANKED = 12
 _MAX_FUNCTIONS = 40
 _MAX_HOMES = 2
 """A name that more files define is a common word."""
 _SHARE = 0.36
 """Of the room, for the text of all files."""
+_ANY_LENGTH = 3
+"""So many of the likeliest functions are shown whatever they take."""
+_SHARE_OF_LATER = 0.03
+"""Of the room: what a later one may take, with what must stand around it."""
 _SHARE_OF_WHOLE = 0.12
 """Of the room: a file among the likeliest that takes no more is shown whole."""
 _UNLIKELY = 0.42
@@ -64,8 +68,9 @@ def found(view: PackSource, brief: str, room_tokens: int) -> Likely:
     order = [*said, *_in_order(others, ranked, texts)][: max(_MAX_FILES, len(said))]
     least = _UNLIKELY * max((one.score for one in ranked), default=0.0)
     likely = [(one.path, one.name) for one in ranked if one.path in order and one.score >= least]
-    wanted = [*dict.fromkeys([*_said(view.snapshot, brief, order), *likely])]
-    shown = _shown(view, order, wanted, texts, room_tokens)
+    named = _said(view.snapshot, brief, order)
+    wanted = [*dict.fromkeys([*named, *likely])]
+    shown = _shown(view, {path: texts[path] for path in order}, wanted, room_tokens, named)
     definitions = (find_definition(view.snapshot, *place) for place in wanted)
     refused = [item for item in readable.values() if isinstance(item, LeftOut)]
     return Likely(
@@ -88,7 +93,7 @@ def found_within(view: PackSource, path: str, brief: str, room_tokens: int, reas
     wanted = [*dict.fromkeys([*_said(view.snapshot, brief, [path]), *ranked])]
     whole = whole_file(view, path, reason)
     # `_shown` takes a share of the room for all files; here the whole room is for this one.
-    (item,) = _shown(view, [path], wanted, {path: whole}, int(room_tokens / _SHARE)) or [
+    (item,) = _shown(view, {path: whole}, wanted, int(room_tokens / _SHARE), wanted) or [
         in_parts(view, path, (), reason)
     ]
     return item
@@ -157,30 +162,32 @@ def _in_order(files: Sequence[Ranked], functions: Sequence[Ranked], readable: Ma
 
 def _shown(
     view: PackSource,
-    order: Sequence[str],
-    wanted: Sequence[tuple[str, str]],
     texts: Mapping[str, ContextItem],
+    wanted: Sequence[tuple[str, str]],
     room_tokens: int,
+    named: Collection[tuple[str, str]],
 ) -> list[ContextItem]:
+    """Return of the files in *texts* the short ones whole, of the others the definitions *wanted* as far as there is
+    room: those *named*, the first few, and after these only what takes little.
+    """
     left = int(room_tokens * _SHARE)
     shown: dict[str, ContextItem] = {}
-    for path in order:
-        if texts[path].tokens <= min(left, room_tokens * _SHARE_OF_WHOLE):
-            shown[path] = texts[path]
-            left -= texts[path].tokens
+    for path, text in texts.items():
+        if text.tokens <= min(left, room_tokens * _SHARE_OF_WHOLE):
+            shown[path] = text
+            left -= text.tokens
     names: dict[str, list[str]] = {}
     whole = frozenset(shown)
-    for path, name in wanted:
+    for n, (path, name) in enumerate(place for place in wanted if place[0] not in whole):
         before = shown.get(path)
-        if path in whole:
-            continue
         more = [*names.get(path, ()), name]
         item = in_parts(view, path, more, texts[path].reason)
         cost = item.tokens - (before.tokens if before else 0)
-        if cost <= left:
+        is_sure = n < _ANY_LENGTH or (path, name) in named
+        if cost <= (left if is_sure else min(left, room_tokens * _SHARE_OF_LATER)):
             names[path], shown[path] = more, item
             left -= cost
-    return [shown[path] for path in order if path in shown]
+    return [shown[path] for path in texts if path in shown]
 
 
 def _whole(view: PackSource, ranked: Ranked) -> ContextItem | LeftOut:

@@ -218,13 +218,26 @@ def test_a_class_that_the_brief_names_as_code_is_shown_whole(tmp_path: Path) -> 
     assert item.text.endswith("class Till:\n    fee = 1\n    def empty(self): return self.fee\n")
 
 
+def test_after_the_likeliest_functions_only_short_ones_are_shown_and_what_the_brief_names(tmp_path: Path) -> None:
+    lines = "".join(f"        order = order + {i}\n" for i in range(60))
+    steps = [f"    def refund_order_{step}(order):\n{lines}" for step in ("one", "two", "three", "four", "five")]
+    short = "    def refund_order_soon(order):\n        return order\n"
+    view = view_of(tmp_path, f"    #- big.py\n{''.join(steps)}{short}")
+    (text,) = [item.text for item in pack(view, Focus("", brief="refund an order"), 8_000).items if item.lines]
+    assert text.count("order = order + 59") == 3
+    assert "def refund_order_soon" in text
+    brief = "`refund_order_one`, `refund_order_two`, `refund_order_three`, `refund_order_four`: refund an order"
+    (text,) = [item.text for item in pack(view, Focus("", brief=brief), 8_000).items if item.lines]
+    assert text.count("order = order + 59") == 4
+
+
 def test_nothing_fills_the_room_that_is_not_likely_to_be_used(tmp_path: Path) -> None:
     others = "".join(f"    #- other{i}.py\n    def send(page):\n        return {i}\n" for i in range(30))
     text = f"    #- refunds.py\n    def refund_order(order):\n        return -order\n{others}"
     view = view_of(tmp_path, text)
     brief = "Let `refund_order` send an order back twice"
     assert found_by(brief, view)[0] == "refunds.py"
-    assert len(found_by(brief, view)) <= 4
+    assert len(found_by(brief, view)) <= 6
     few, many = (pack(view, Focus("", brief=brief), room).tokens for room in (AMPLE, 4 * AMPLE))
     assert few == many
 
