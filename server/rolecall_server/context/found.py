@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 
 from rolecall_analysis import Definition, Snapshot, definitions_in, find_definition, is_test
 from rolecall_analysis.queries.symbols import definitions_named
 from rolecall_analysis.retrieval import Corpus, Query, Ranked, rank
 from rolecall_analysis.retrieval.words import code_names
-from rolecall_server.context.items import ContextItem, LeftOut, PackSource, check_shown, whole_file
+from rolecall_server.context.items import ContextItem, LeftOut, PackSource, check_shown, lines_of, whole_file
 from rolecall_server.context.parts import in_parts, without_licence
 from rolecall_server.errors import FileRefused
 
 _MAX_FILES = 6
 _MAX_RANKED = 12
 _MAX_FUNCTIONS = 40
+_MAX_PASSED_ON = 2
 _MAX_HOMES = 2
 """A name that more files define is a common word."""
 _SHARE = 0.36
@@ -74,7 +77,7 @@ def found(view: PackSource, brief: str, room_tokens: int) -> Likely:
     definitions = (find_definition(view.snapshot, *place) for place in wanted)
     refused = [item for item in readable.values() if isinstance(item, LeftOut)]
     return Likely(
-        (*shown, *refused),
+        (*shown, *_passed_on(view, named), *refused),
         tuple(item.path for item in shown),
         tuple(one for one in definitions if one is not None),
         tuple(one.path for one in files),
@@ -188,6 +191,21 @@ def _shown(
             names[path], shown[path] = more, item
             left -= cost
     return [shown[path] for path in texts if path in shown]
+
+
+def _passed_on(view: PackSource, named: Sequence[tuple[str, str]]) -> Iterator[ContextItem]:
+    """Yield the imports with which packages pass on what stands beside the first definitions that are *named*: a new
+    name is told there too.
+    """
+    for path, name in named[:_MAX_PASSED_ON]:
+        front = PurePosixPath(path).with_name("__init__.py").as_posix()
+        facts = view.snapshot.files.get(front)
+        imports = [one for one in facts.imports if not one.scope] if facts else []
+        modules = {one.module for one in imports if one.bound_name == name}
+        lines = [n for one in imports if one.module in modules for n in (one.span.start.line, one.span.end.line)]
+        if lines and path != front:
+            with suppress(FileRefused):
+                yield lines_of(view, front, min(lines), max(lines), "where names of it are passed on")
 
 
 def _whole(view: PackSource, ranked: Ranked) -> ContextItem | LeftOut:

@@ -231,6 +231,27 @@ def test_after_the_likeliest_functions_only_short_ones_are_shown_and_what_the_br
     assert text.count("order = order + 59") == 4
 
 
+def test_where_the_package_passes_a_name_of_the_brief_on_its_neighbours_are_shown(tmp_path: Path) -> None:
+    text = """
+        #- till/__init__.py
+        from .bags import bag as bag
+        from .coins import count as count
+        from .coins import drop as drop
+        from .doors import door as door
+        #- till/coins.py
+        def count(coins): return len(coins)
+        def drop(coins): coins.clear()
+        #- till/bags.py
+        def bag(): return []
+        #- till/doors.py
+        def door(): return 1
+    """
+    found = pack(view_of(tmp_path, text), Focus("", brief="Add `find` beside `drop`"), AMPLE).items
+    assert [(item.lines, item.reason) for item in found if item.path == "till/__init__.py"] == [
+        (((2, 3),), "where names of it are passed on")
+    ]
+
+
 def test_nothing_fills_the_room_that_is_not_likely_to_be_used(tmp_path: Path) -> None:
     others = "".join(f"    #- other{i}.py\n    def send(page):\n        return {i}\n" for i in range(30))
     text = f"    #- refunds.py\n    def refund_order(order):\n        return -order\n{others}"
