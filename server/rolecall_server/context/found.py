@@ -194,16 +194,19 @@ def _shown(
 
 
 def _passed_on(view: PackSource, named: Sequence[tuple[str, str]]) -> Iterator[ContextItem]:
-    """Yield the imports with which packages pass on what stands beside the first definitions that are *named*: a new
-    name is told there too.
+    """Yield for each package the imports with which it passes on what stands beside the first definitions that are
+    *named*: a new name is told there too.
     """
+    places: dict[str, set[int]] = {}
     for path, name in named[:_MAX_PASSED_ON]:
         front = PurePosixPath(path).with_name("__init__.py").as_posix()
-        facts = view.snapshot.files.get(front)
+        facts = view.snapshot.files.get(front) if front != path else None
         imports = [one for one in facts.imports if not one.scope] if facts else []
         modules = {one.module for one in imports if one.bound_name == name}
-        lines = [n for one in imports if one.module in modules for n in (one.span.start.line, one.span.end.line)]
-        if lines and path != front:
+        spans = [one.span for one in imports if one.module in modules]
+        places.setdefault(front, set()).update(line for span in spans for line in (span.start.line, span.end.line))
+    for front, lines in places.items():
+        if lines:
             with suppress(FileRefused):
                 yield lines_of(view, front, min(lines), max(lines), "where names of it are passed on")
 

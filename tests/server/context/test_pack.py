@@ -246,7 +246,7 @@ def test_where_the_package_passes_a_name_of_the_brief_on_its_neighbours_are_show
         #- till/doors.py
         def door(): return 1
     """
-    found = pack(view_of(tmp_path, text), Focus("", brief="Add `find` beside `drop`"), AMPLE).items
+    found = pack(view_of(tmp_path, text), Focus("", brief="Add `find` beside `drop` and `count`"), AMPLE).items
     assert [(item.lines, item.reason) for item in found if item.path == "till/__init__.py"] == [
         (((2, 3),), "where names of it are passed on")
     ]
