@@ -146,7 +146,7 @@ def test_of_a_line_without_a_fault_no_test_is_written(root: Path) -> None:
 def judged(root: Path, verdict: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A review of a file with one candidate, judged by a model that says *verdict* and stays with it."""
     with ChatServer([f"c1: {verdict}\nbecause: the file stays open"] * 2) as chat:
-        return rolecall(root, "review-code", "rows.py", *arguments, base_url=chat.base_url)
+        return rolecall(root, "review-code", "rows.py", "--rules-only", *arguments, base_url=chat.base_url)
 
 
 def test_a_model_says_which_candidates_are_real_and_the_run_is_in_the_log(root: Path) -> None:
@@ -173,3 +173,43 @@ def test_without_a_model_the_review_says_why_nobody_judged_it(root: Path) -> Non
     ended = rolecall(root, "review-code", "rows.py")
     assert ended.returncode == FOUND
     assert "not judged by a model: some may be none. No language model is configured." in ended.stderr
+
+
+SHORTEN = '''\
+def shorten(text, limit=0):
+    """Return the first words of *text*, at most *limit* of them; 0 means all."""
+    return " ".join(text.split()[:limit])
+'''
+SHOWS = 'from shorten import shorten\n\n\ndef test_all():\n    assert shorten("a b") == "a b"\n'
+NAMED = f"p1, line 3: the docstring says that 0 means all\nbecause: it gives nothing\n```python\n{SHOWS}```\n"
+
+
+def test_a_promise_that_is_not_kept_is_told_with_the_test_that_shows_it_and_is_shown_or_mended_on_demand(
+    root: Path,
+) -> None:
+    write_workspace(root, {"shorten.py": SHORTEN, "conftest.py": ""})
+    with ChatServer([NAMED, "p1: real\nbecause: 0 means all, and the text is lost"]) as chat:
+        ended = rolecall(root, "review-code", "shorten.py", base_url=chat.base_url)
+    assert ended.returncode == FOUND, ended.stderr
+    assert ended.stdout.splitlines() == [
+        "shorten.py:3:1: broken_promise: the docstring says that 0 means all",
+        "    real: 0 means all, and the text is lost",
+        *(f"    | {line}".rstrip() for line in SHOWS.splitlines()),
+    ]
+    assert "1 possible fault in 1 file: 1 real, 0 not real, 0 unsure; judged by scripted-model" in ended.stderr
+    assert "`rolecall tests shorten.py --fault 3`" in ended.stderr
+    assert not (root / "tests").exists()
+    reply = block("tests/test_shorten.py", "", SHOWS)
+    finding = "Finding: shorten.py::shorten: gives nothing for 0. Shown by test_all."
+    with ChatServer([f"{finding}\n\n{reply}"]) as chat:
+        shown = rolecall(root, "tests", "shorten.py", "--fault", "3", "--json", base_url=chat.base_url)
+    assert shown.returncode == 0, shown.stderr
+    assert SHOWS in chat.asked[0]["messages"][-1]["content"]
+
+
+def test_a_promise_that_a_run_shows_to_be_kept_is_not_told(root: Path) -> None:
+    write_workspace(root, {"shorten.py": SHORTEN.replace("[:limit]", "[: limit or None]"), "conftest.py": ""})
+    with ChatServer([NAMED]) as chat:
+        ended = rolecall(root, "review-code", "shorten.py", base_url=chat.base_url)
+    assert (ended.returncode, ended.stdout) == (0, "")
+    assert "1 refuted by a run" in ended.stderr

@@ -27,7 +27,7 @@ def told(editor: Editor) -> dict[str, types.Diagnostic]:
 
 
 async def test_what_a_model_calls_real_becomes_a_warning_with_the_way_to_it(root: Path) -> None:
-    with ChatServer([JUDGED] * 2) as chat:
+    with ChatServer([JUDGED, JUDGED, "none"]) as chat:
         async with editing(root, environment(root.parent / "home", chat.base_url)) as editor:
             uri = editor.open("price.py")
             reply = await editor.execute("rolecall.review", uri=uri)
@@ -46,7 +46,7 @@ async def test_what_a_model_calls_real_becomes_a_warning_with_the_way_to_it(root
 
 async def test_a_test_and_a_fix_are_offered_where_a_fault_is_told(root: Path) -> None:
     fix = block("price.py", "    return int(found.group())\n", "    return int(found.group()) if found else 0\n")
-    with ChatServer([JUDGED, JUDGED, fix]) as chat:
+    with ChatServer([JUDGED, JUDGED, "none", fix]) as chat:
         settings = {"tests": {"run": False}}
         async with editing(root, environment(root.parent / "home", chat.base_url), settings) as editor:
             await editor.execute("rolecall.review", uri=editor.open("price.py"))
@@ -69,9 +69,31 @@ async def test_a_test_and_a_fix_are_offered_where_a_fault_is_told(root: Path) ->
             assert "line 9: " in arguments["brief"], "it stands a line further down by now"
             await editor.run(for_fix.command, **arguments)
             assert set(editor.hunks("price.py")) == {"p1/h1"}
-    asked = chat.asked[2]["messages"][-1]["content"]
+    asked = chat.asked[3]["messages"][-1]["content"]
     assert "Why somebody judged it real: with an empty text nothing matches" in asked
     assert "The code is safe if: On every way to the use the value is not None." in asked
+
+
+async def test_a_promise_that_is_not_kept_is_marked_once_a_run_has_shown_it(root: Path) -> None:
+    shorten = 'def shorten(text, limit=0):\n    """0 means all."""\n    return " ".join(text.split()[:limit])\n'
+    write_workspace(root, {"price.py": shorten, "conftest.py": ""})
+    shows = 'from price import shorten\n\n\ndef test_all():\n    assert shorten("a b") == "a b"\n'
+    named = f"p1, line 3: the docstring says that 0 means all\nbecause: it gives nothing\n```python\n{shows}```\n"
+    with ChatServer([named, "p1: real\nbecause: the text is lost"]) as chat:
+        async with editing(root, environment(root.parent / "home", chat.base_url)) as editor:
+            reply = await editor.execute("rolecall.review", uri=editor.open("price.py"))
+            assert (value_of(reply, "candidates"), value_of(reply, "runId")) == (0, "r1")
+            await until(lambda: {*told(editor)} == {"broken_promise"})
+            found = told(editor)["broken_promise"]
+            actions = await editor.actions("price.py", 2)
+    assert (found.severity, found.range.start.line) == (types.DiagnosticSeverity.Warning, 2)
+    assert found.message.splitlines()[:2] == ["the docstring says that 0 means all", "real: the text is lost"]
+    (fix,) = (one.command for title, one in actions.items() if "propose a fix of “the docstring says" in title)
+    assert fix is not None
+    assert fix.arguments
+    arguments: Any = fix.arguments[0]
+    assert arguments["symbol"] == "shorten"
+    assert shows.strip() in arguments["brief"]
 
 
 async def test_without_a_model_candidates_are_shown_as_not_judged_and_follow_their_lines(root: Path) -> None:

@@ -25,7 +25,7 @@ def test_each_prompt_of_a_file_is_said_by_the_module_beside_it(module: Path) -> 
     assert all(prompts.values())
 
 
-def test_the_prompts_are_those_of_twenty_modules() -> None:
+def test_the_prompts_are_those_of_twenty_one_modules() -> None:
     assert {path.stem for path in MODULES} == {
         "answering",
         "building",
@@ -40,6 +40,7 @@ def test_the_prompts_are_those_of_twenty_modules() -> None:
         "notes",
         "opening",
         "past_changes",
+        "promises",
         "question",
         "redesign",
         "replaying",

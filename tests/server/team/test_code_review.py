@@ -31,7 +31,7 @@ FILES = {
     "hidden.py": "def text_of(path):\n    return open(path).read()\n",
     ".rolecallignore": "hidden.py\n",
 }
-SCOPE = ReviewScope(("a.py", "b.py", "hidden.py"))
+SCOPE = ReviewScope(("a.py", "b.py", "hidden.py"), reads=False)
 FIRST = ["c1: real\nbecause: a second call sees the first name"] * 2
 
 

@@ -94,7 +94,7 @@ async def test_where_no_test_may_run_nothing_is_refuted(tmp_path: Path) -> None:
 
 async def test_what_is_refuted_is_not_asked_about_and_is_counted(tmp_path: Path) -> None:
     at = repository(tmp_path, ASKED)
-    run_id = begin_run(at.store, at.workspace.root, review_request(ReviewScope(("gate.py",))))
+    run_id = begin_run(at.store, at.workspace.root, review_request(ReviewScope(("gate.py",), reads=False)))
     model = ScriptedModel(["c2: real\nbecause: no day is both"] * 2)
     await carry_out_run(run_id, at, Chosen(model, "the test names it"), Developer(lambda *_: None))
     judged = judged_in(at.store, run_id)

@@ -45,6 +45,11 @@ def add_review_code(commands: Commands) -> None:
     review.add_argument(
         "--no-model", action="store_true", help="tell what the rules find, without asking a model which of it is real"
     )
+    review.add_argument(
+        "--rules-only",
+        action="store_true",
+        help="have a model judge what the rules find, without reading the code for promises that it does not keep",
+    )
     review.add_argument("--json", action="store_true", help="print everything as JSON")
     add_root(review)
     add_settings(review)

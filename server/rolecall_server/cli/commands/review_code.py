@@ -1,4 +1,6 @@
-"""`rolecall review-code`: what looks wrong in files, or in what changed since a commit; a model says what of it is."""
+"""`rolecall review-code`: what looks wrong in files, or in what changed since a commit; a model says what of it is, and
+reads the code for promises that it does not keep.
+"""
 
 from __future__ import annotations
 
@@ -46,6 +48,11 @@ class _Reviewed:
         return self.judged.verdicts.get(candidate.id) if self.judged is not None else None
 
     @property
+    def all(self) -> tuple[ReviewCandidate, ...]:
+        """Return what the rules found, then what a model found by reading."""
+        return (*self.candidates, *(self.judged.found_by_reading if self.judged is not None else ()))
+
+    @property
     def refuted(self) -> tuple[str, ...]:
         """Return the ids of the candidates that a run refuted."""
         return self.judged.refuted if self.judged is not None else ()
@@ -53,10 +60,10 @@ class _Reviewed:
     @property
     def told(self) -> tuple[ReviewCandidate, ...]:
         """Return the candidates that no model has turned down, and no run."""
-        verdicts = {one.id: self.verdict(one) for one in self.candidates if one.id not in self.refuted}
+        verdicts = {one.id: self.verdict(one) for one in self.all if one.id not in self.refuted}
         return tuple(
             one
-            for one in self.candidates
+            for one in self.all
             if one.id in verdicts
             and ((verdict := verdicts[one.id]) is None or verdict.judgement is not Judgement.NOT_REAL)
         )
@@ -79,7 +86,7 @@ def _review(arguments: argparse.Namespace) -> int:
         scope = _scope(arguments, workspace, snapshot)
         status.tell("looking for faults")
         reviewed = _Reviewed(*candidates_in_scope(workspace.root, snapshot, scope))
-    if reviewed.candidates and not arguments.no_model:
+    if (reviewed.candidates or (scope.reads and reviewed.paths)) and not arguments.no_model:
         settings, _ = read_settings(arguments.settings, os.environ)
         reviewed = run_until_interrupted(
             _judged(reviewed, scope, workspace=workspace, snapshot=snapshot, settings=settings, messages=messages)
@@ -98,14 +105,15 @@ def _scope(arguments: argparse.Namespace, workspace: Workspace, snapshot: Snapsh
         NotFound: there is no such commit.
         FileRefused: a file is not in the repository, or is no Python.
     """
+    reads = not arguments.rules_only
     if not arguments.diff:
         paths = {path for given in arguments.files for path in _files_in(workspace, snapshot, given)}
-        return ReviewScope(tuple(sorted(paths)))
+        return ReviewScope(tuple(sorted(paths)), reads=reads)
     commit = commit_of(workspace.root, arguments.diff)
     if not commit:
         what = f"git knows no commit {arguments.diff} in {workspace.root}."
         raise NotFound(what, "Name a commit, a branch or a tag, such as HEAD~1.")
-    return ReviewScope(since=commit)
+    return ReviewScope(since=commit, reads=reads)
 
 
 def _files_in(workspace: Workspace, snapshot: Snapshot, given: Path) -> Sequence[str]:
@@ -158,11 +166,13 @@ def _print(reviewed: _Reviewed) -> None:
             say(screen, f"    safe if: {candidate.rule.post_condition}")
         else:
             say(screen, f"    {verdict.judgement}: {verdict.reason}")
+        for line in candidate.test.splitlines():
+            say(screen, f"    | {line}".rstrip())
     say_prose(Screen(stderr=True), _summary(reviewed))
 
 
 def _summary(reviewed: _Reviewed) -> str:
-    n_found, n_files = len(reviewed.candidates), len(reviewed.paths)
+    n_found, n_files = len(reviewed.all), len(reviewed.paths)
     found = f"{n_found} possible fault{'s' * (n_found != 1)} in {n_files} file{'s' * (n_files != 1)}"
     if reviewed.told:
         one = reviewed.told[0].fault
@@ -183,7 +193,7 @@ def _as_json(reviewed: _Reviewed) -> dict[str, Any]:
                 "verdict": _verdict_json(reviewed.verdict(one)),
                 "refuted": one.id in reviewed.refuted,
             }
-            for one in reviewed.candidates
+            for one in reviewed.all
         ],
         "files": list(reviewed.paths),
         "judgedBy": reviewed.judged.model if reviewed.judged is not None else None,
@@ -211,5 +221,6 @@ def _candidate_json(candidate: ReviewCandidate) -> dict[str, Any]:
         "scope": fault.scope,
         "message": fault.message,
         "postCondition": candidate.rule.post_condition,
+        "test": candidate.test or None,
         "way": [{"path": one.path, "line": one.span.start.line + 1, "text": one.text} for one in fault.way],
     }

@@ -43,6 +43,7 @@ from rolecall_server.review.proposals.proposal_store import Reviewed, check_unde
 from rolecall_server.settings import Settings, read_settings
 from rolecall_server.store import Store
 from rolecall_server.store.messages import MessageRow
+from rolecall_server.team.code_review.verdicts import promises_found
 from rolecall_server.team.engine.reworking import branch_with, edit_document, rerun
 from rolecall_server.team.engine.scheduler import Ended, carry_out_run
 from rolecall_server.team.lessons.learning import waiting_handover
@@ -371,20 +372,21 @@ def _request(arguments: argparse.Namespace, store: Store, workspace: Workspace) 
     file: Path | None = arguments.file
     path = relative_path(workspace, resolve(file)) if file is not None else ""
     if arguments.command == "tests" and arguments.fault:
-        return _request_to_show(workspace, path, arguments.fault)
+        return _request_to_show(store, workspace, path, arguments.fault)
     if arguments.command == "tests":
         return RunRequest(RoleName.QA_ENGINEER, path, arguments.symbol, arguments.brief)
     makes_file = bool(path) and not (workspace.root / path).exists()
     return RunRequest(RoleName.ENGINEER, path, "", arguments.brief, makes_file=makes_file)
 
 
-def _request_to_show(workspace: Workspace, path: str, line: int) -> RunRequest:
+def _request_to_show(store: Store, workspace: Workspace, path: str, line: int) -> RunRequest:
     """Return the request for a test of the fault that a review tells of a line of *path*.
 
     Raises:
         NotFound: it tells of none there.
     """
-    found = candidates_in(read_repository(workspace.root), [path])
+    by_rules = candidates_in(read_repository(workspace.root), [path])
+    found = (*by_rules, *promises_found(store, workspace.root, path))
     candidate = next((one for one in found if one.fault.span.start.line + 1 == line), None)
     if candidate is None:
         what = f"A review tells of no fault in {path}, line {line}."

@@ -12,18 +12,20 @@ from rolecall_analysis import Definition, Snapshot, callers, definitions_in, is_
 from rolecall_analysis.faults import PossibleFault, find_faults
 from rolecall_analysis.modules import SOURCE_SUFFIXES
 from rolecall_analysis.retrieval.history.committed import texts_before
-from rolecall_server.craft.code_review.rules import ReviewRule, review_rules
+from rolecall_server.craft.code_review.rules import FaultKind, review_rules
 from rolecall_server.workspace import split_lines
 
 
 @dataclass(frozen=True)
 class ReviewCandidate:
-    """One place that a rule holds for a fault, not judged yet."""
+    """One place that a rule, or a model that read the code, holds for a fault."""
 
     id: str
-    """``c1``: its number in this review."""
-    rule: ReviewRule
+    """Its number in this review: ``c1`` of a rule, ``p1`` of a promise that is not kept."""
+    rule: FaultKind
     fault: PossibleFault
+    test: str = ""
+    """Python that shows it, where somebody wrote that."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ class ReviewScope:
     """Python files."""
     since: str = ""
     """The id of a commit: what changed since then instead, and who calls that."""
+    reads: bool = True
+    """A model also reads the code for promises that it does not keep."""
 
 
 def candidates_in_scope(
@@ -65,7 +69,7 @@ def candidates_of_change(
     of a function that changed; told is what was not found before, and what has a line of the change on its way.
     """
     before = snapshot.with_changes(texts_then)
-    lines = {path: _changed_lines(text, snapshot.text(path)) for path, text in texts_then.items() if is_python(path)}
+    lines = {path: changed_lines(text, snapshot.text(path)) for path, text in texts_then.items() if is_python(path)}
     changed = [one for path, numbers in lines.items() for one in _functions_at(snapshot, path, numbers)]
     changed += [one for path in lines for one in _functions_gone(before, snapshot, path)]
     paths = {path for path in lines if path in snapshot.files}
@@ -86,7 +90,7 @@ def _numbered(faults: Iterable[PossibleFault]) -> tuple[ReviewCandidate, ...]:
     return tuple(ReviewCandidate(f"c{number}", rules[fault.query], fault) for number, fault in enumerate(faults, 1))
 
 
-def _changed_lines(before: str | None, after: str | None) -> frozenset[int]:
+def changed_lines(before: str | None, after: str | None) -> frozenset[int]:
     """Return the lines of *after*, from 0, that are not as they were, or beside which something was taken out."""
     old, new = split_lines(before or ""), split_lines(after or "")
     found: set[int] = set()

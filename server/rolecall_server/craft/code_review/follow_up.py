@@ -26,5 +26,6 @@ def follow_up(wanted: FollowUp, candidate: ReviewCandidate, verdict: Verdict | N
         message=fault.message,
         way="; ".join(f"line {step.span.start.line + 1 + moved}: {step.text}" for step in steps) or "at once",
         reason=f"{reason}\n" if reason else "",
+        written=f"\n\n{_PROMPTS['written'].format(test=candidate.test.strip())}" if candidate.test else "",
         post_condition=candidate.rule.post_condition,
     )

@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from rolecall_analysis import Definition, Snapshot, definitions_in
 from rolecall_server.craft.code_review.candidates import ReviewCandidate
+from rolecall_server.craft.code_review.pieces import numbered
 from rolecall_server.model import ChatMessage, ModelClient, estimate_tokens
 from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.text_work import beside_the_loop
@@ -19,12 +20,12 @@ MOST_AT_ONCE = 8
 """Candidates of one file in one request."""
 _NEAR_LINES = 12
 """Shown around a candidate that is in no function."""
-_MOST_OF_REASON = 600
+MOST_OF_REASON = 600
 """Characters that are kept of a reason."""
 _PROMPTS = prompts_beside(__file__)
 # Models put a verdict in a list, in a quotation, in bold or in code.
 _VERDICT = re.compile(
-    r"^[ \t>*_`#-]{0,12}(c\d{1,5})[*_`]{0,3}[ \t]?:[ \t*_`]{0,6}(real|not real|unsure)\b", re.M | re.I
+    r"^[ \t>*_`#-]{0,12}([cp]\d{1,5})[*_`]{0,3}[ \t]?:[ \t*_`]{0,6}(real|not real|unsure)\b", re.M | re.I
 )
 _BECAUSE = re.compile(r"^[ \t>*_`-]{0,12}because[*_`]{0,3}[ \t]?:[*_`]{0,3}", re.M | re.I)
 
@@ -83,7 +84,7 @@ def batches(
             code = _code(snapshot, lines, waiting[:n_taken])
             if estimate_tokens(code) > most_tokens:
                 # A single function can be too long by itself: then the lines around the candidate stand for it.
-                code = "".join(_numbered(lines, _near(waiting[0], _NEAR_LINES * 4)))
+                code = "".join(numbered(lines, _near(waiting[0], _NEAR_LINES * 4)))
             found.append(Batch(path, code, tuple(waiting[:n_taken])))
             waiting = waiting[n_taken:]
     return tuple(found)
@@ -165,10 +166,14 @@ def read_votes(reply: str) -> dict[str, Vote]:
     found: dict[str, Vote] = {}
     for number, head in enumerate(heads, 1):
         told = reply[head.end() : heads[number].start() if number < len(heads) else len(reply)]
-        because = _BECAUSE.search(told)
-        reason = " ".join((told[because.end() :] if because is not None else told).split()).strip(" -")
-        found[head[1].lower()] = Vote(Judgement(head[2].lower()), reason[:_MOST_OF_REASON])
+        found[head[1].lower()] = Vote(Judgement(head[2].lower()), reason_in(told))
     return found
+
+
+def reason_in(told: str) -> str:
+    """Return what stands behind ``because:`` in a text, else all of it, in one line of bounded length."""
+    because = _BECAUSE.search(told)
+    return " ".join((told[because.end() :] if because is not None else told).split()).strip(" -")[:MOST_OF_REASON]
 
 
 def _describe(candidate: ReviewCandidate) -> str:
@@ -196,7 +201,7 @@ def _code(snapshot: Snapshot, lines: Sequence[str], candidates: Sequence[ReviewC
             if function is not None
             else _near(candidate, _NEAR_LINES)
         )
-    return "".join(_numbered(lines, shown))
+    return "".join(numbered(lines, shown))
 
 
 def _around(snapshot: Snapshot, candidate: ReviewCandidate) -> list[Definition]:
@@ -213,15 +218,3 @@ def _around(snapshot: Snapshot, candidate: ReviewCandidate) -> list[Definition]:
 def _near(candidate: ReviewCandidate, n_lines: int) -> set[int]:
     places = [candidate.fault.span.start.line, *(step.span.start.line for step in candidate.fault.way)]
     return {line for place in places for line in range(max(0, place - n_lines), place + n_lines + 1)}
-
-
-def _numbered(lines: Sequence[str], shown: set[int]) -> Iterator[str]:
-    previous = -1
-    for number in sorted(shown):
-        if number >= len(lines):
-            return
-        if number > previous + 1:
-            yield "...\n"
-        # Python 3.11 allows no backslash between the braces of an f-string.
-        yield f"{number + 1:>5} {lines[number].rstrip(chr(13) + chr(10))}\n"
-        previous = number

@@ -1,4 +1,7 @@
-"""The rules of a code review: each is a file that says which query finds candidates, and what is asked about one."""
+"""The rules of a code review: each is a file that says which query finds candidates, and what is asked about one.
+
+What a model finds by reading has a file too, beside the folder of the rules: no query finds it.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,8 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from rolecall_analysis.faults import QUERIES
 
-_FOLDER = files("rolecall_server.craft.code_review") / "rules"
+_HERE = files("rolecall_server.craft.code_review")
+_FOLDER = _HERE / "rules"
 
 
 class RuleExample(BaseModel):
@@ -22,16 +26,21 @@ class RuleExample(BaseModel):
     code: str
 
 
-class ReviewRule(BaseModel):
-    """One kind of fault."""
+class FaultKind(BaseModel):
+    """One kind of fault, however it is found."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     name: str
     title: str
-    query: str = Field(description="the query of the code graph that finds candidates")
     question: str = Field(description="asked of a model about a candidate")
     post_condition: str = Field(description="holds wherever the code is safe")
+
+
+class ReviewRule(FaultKind):
+    """One kind of fault that a query finds."""
+
+    query: str = Field(description="the query of the code graph that finds candidates")
     candidate: tuple[RuleExample, ...] = Field(description="code that the query must find", min_length=1)
     clean: tuple[RuleExample, ...] = Field(description="code in which it must find nothing", min_length=1)
 
@@ -49,3 +58,10 @@ def review_rules() -> Mapping[str, ReviewRule]:
     found = sorted((file for file in _FOLDER.iterdir() if file.name.endswith(".toml")), key=lambda file: file.name)
     rules = {file.name.removesuffix(".toml"): tomllib.loads(file.read_text(encoding="utf-8")) for file in found}
     return {name: ReviewRule.model_validate({"name": name, **rule}) for name, rule in rules.items()}
+
+
+@cache
+def broken_promise() -> FaultKind:
+    """Return the kind of fault that a model finds by reading."""
+    declared = tomllib.loads((_HERE / "broken_promise.toml").read_text(encoding="utf-8"))
+    return FaultKind.model_validate({"name": "broken_promise", **declared})

@@ -1,4 +1,4 @@
-"""Review code: what the rules find is shown at once, and what a model says of it when its run ends."""
+"""Review code: what the rules find is shown at once; what a model says of it, and finds itself, when its run ends."""
 
 from __future__ import annotations
 
@@ -37,13 +37,10 @@ async def review_code(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[
     run_id = ""
     n_found = len(candidates)
     said = f"{n_found} possible fault{'s' * (n_found != 1)} in {len(paths)} file{'s' * (len(paths) != 1)}"
-    if candidates:
-        try:
-            run_id = await start_run(ls, folder, review_request(scope))
-        except NoModelConfigured:
-            ls.tell(f"{said}, not judged by a model: some may be none.")
-    else:
-        ls.tell(f"{said}.")
+    try:
+        run_id = await start_run(ls, folder, review_request(scope)) if paths else ""
+    except NoModelConfigured:
+        ls.tell(f"{said}, not judged by a model: some may be none." if candidates else f"{said}.")
     mark_faults(ls.session, folder, paths, candidates, run_id)
     show_hunks(ls, folder)
     return {"candidates": n_found, **({"runId": run_id} if run_id else {})}

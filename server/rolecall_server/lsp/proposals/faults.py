@@ -33,9 +33,15 @@ def mark_faults(
     folder.marks.faults = kept
 
 
-def mark_verdicts(folder: Folder, run_id: str, judged: JudgedCode) -> None:
-    """Show of what a run judged only what may be real."""
+def mark_verdicts(session: Session, folder: Folder, run_id: str, judged: JudgedCode) -> None:
+    """Show of what a run judged only what may be real, and what it found by reading."""
+    found = judged.found_by_reading
+    texts = {path: split_lines(session.read_text(folder, path) or "") for path in {one.fault.path for one in found}}
     marks: list[FaultMark] = []
+    for one in found:
+        lines, at = texts[one.fault.path], one.fault.span.start.line
+        if at < len(lines):
+            marks.append(FaultMark(one, lines[at].strip(), run_id, judged.verdicts[one.id]))
     for mark in folder.marks.faults:
         if mark.run_id == run_id and mark.candidate.id in judged.refuted:
             continue

@@ -250,7 +250,7 @@ def _show_end(ls: RolecallServer, folder: Folder, run_id: str, ended: Ended) -> 
             ls.tell(headline(load_proposal(ls.session.store, ended.proposal_id).proposal))
     elif ls.session.store.run(run_id).role == RoleName.REVIEWER and ended.error is None:
         judged = judged_in(ls.session.store, run_id)
-        mark_verdicts(folder, run_id, judged)
+        mark_verdicts(ls.session, folder, run_id, judged)
         show_hunks(ls, folder)
         ls.tell(judged.in_short)
     for error in ended.errors:

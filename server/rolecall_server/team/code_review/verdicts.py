@@ -1,25 +1,34 @@
-"""A run of the Reviewer alone: what the rules find in code is put before a model, and its verdicts are stored."""
+"""A run of the Reviewer alone: what the rules find in code is put before a model, which also reads it for promises that
+are not kept; its verdicts are stored.
+"""
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from rolecall_analysis import Position, Span
+from rolecall_analysis.faults import PossibleFault
 from rolecall_server.craft.code_review.candidates import ReviewCandidate, ReviewScope, candidates_in_scope
 from rolecall_server.craft.code_review.judging import Judgement, Verdict, batches, judge
+from rolecall_server.craft.code_review.promises import BrokenPromise
+from rolecall_server.craft.code_review.rules import broken_promise
 from rolecall_server.errors import NotFound
 from rolecall_server.store import Store
 from rolecall_server.store.messages import NewMessage
+from rolecall_server.team.code_review.reading import ReadCode, read_code
 from rolecall_server.team.code_review.refuting import refuted_by_runs
 from rolecall_server.team.messages.board import Pool, as_draft, body_of, load_pool
 from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.plan.planning import request_in
 from rolecall_server.team.plan.steps import Step
-from rolecall_server.team.request import Desk, RoleName, RunRequest
+from rolecall_server.team.request import Desk, Repository, RoleName, RunRequest
 from rolecall_server.team.room import Room
+from rolecall_server.team.run import open_bench
 from rolecall_server.workspace import read_for_model
 
 _SHARE = 0.5
@@ -36,6 +45,18 @@ class JudgedCode:
     """The candidates in files that no model may see: nobody judged them."""
     refuted: tuple[str, ...] = ()
     """The candidates that a run of the repository's tests refuted: no model was asked."""
+    promises: tuple[BrokenPromise, ...] = ()
+    """The promises that the model found not to be kept; their verdicts stand with the others."""
+    n_kept: int = 0
+    """Promises that the model held for broken, and a run showed to be kept."""
+    n_unread: int = 0
+    """Pieces of code that the model did not read, as one run has no room for them."""
+
+    @property
+    def found_by_reading(self) -> tuple[ReviewCandidate, ...]:
+        """Return the promises as candidates, in the order of files and places."""
+        ordered = sorted(self.promises, key=lambda one: (one.path, one.line))
+        return tuple(map(_as_candidate, ordered))
 
     @property
     def in_short(self) -> str:
@@ -43,8 +64,17 @@ class JudgedCode:
         counted = Counter(verdict.judgement for verdict in self.verdicts.values())
         counts = ", ".join(f"{counted[judgement]} {judgement}" for judgement in Judgement)
         kept = f", {len(self.kept_back)} in files that no model may see" if self.kept_back else ""
-        refuted = f", {len(self.refuted)} refuted by a run" if self.refuted else ""
-        return f"{counts}{kept}{refuted}; judged by {self.model}"
+        n_refuted = len(self.refuted) + self.n_kept
+        refuted = f", {n_refuted} refuted by a run" if n_refuted else ""
+        parts = f"{self.n_unread} part{'s' * (self.n_unread != 1)}"
+        unread = f"; {parts} of the code not read: review fewer files at once" if self.n_unread else ""
+        return f"{counts}{kept}{refuted}; judged by {self.model}{unread}"
+
+
+def _as_candidate(one: BrokenPromise) -> ReviewCandidate:
+    at = Position(one.line, 0)
+    fault = PossibleFault(one.path, Span(at, at), "", one.scope, one.promise)
+    return ReviewCandidate(one.id, broken_promise(), fault, one.test)
 
 
 _JUDGED_JSON = TypeAdapter(JudgedCode)
@@ -75,8 +105,18 @@ async def judge_code(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
     left = tuple(one for one in candidates if one.id not in refuted)
     verdicts = await _judged(desk, left)
     kept_back = tuple(one.id for one in left if one.id not in verdicts)
-    judged = JudgedCode(desk.client.label, verdicts, kept_back, refuted)
+    read = await _read(desk, repository, scope) if scope.reads else ReadCode()
+    verdicts |= {one.id: verdict for one, verdict in read.verdicts.items()}
+    judged = JudgedCode(
+        desk.client.label, verdicts, kept_back, refuted, tuple(read.verdicts), read.n_kept, read.n_unread
+    )
     return (as_draft("verdicts", _JUDGED_JSON.dump_python(judged, mode="json"), step.subject),)
+
+
+async def _read(desk: Desk, repository: Repository, scope: ReviewScope) -> ReadCode:
+    # A review changes nothing, so its run has no place to try changes: the tests of promises need one.
+    async with open_bench(repository, desk.report) as bench:
+        return await read_code(replace(desk, bench=bench), scope, lambda: conversation(desk))
 
 
 async def _judged(desk: Desk, candidates: tuple[ReviewCandidate, ...]) -> dict[str, Verdict]:
@@ -101,3 +141,14 @@ def judged_in(store: Store, run_id: str) -> JudgedCode:
     if message is None:
         raise NotFound(f"{run_id} has no verdicts.", f"`rolecall resume {run_id}` goes on with it.")
     return _JUDGED_JSON.validate_python(body_of(message))
+
+
+def promises_found(store: Store, root: Path, path: str) -> tuple[ReviewCandidate, ...]:
+    """Return the promises that the latest review which read *path* found not to be kept there."""
+    for run in reversed(store.runs(root)):
+        message = load_pool(store, run.id).latest("verdicts") if run.role == RoleName.REVIEWER else None
+        if message is not None:
+            judged = _JUDGED_JSON.validate_python(body_of(message))
+            if found := tuple(one for one in judged.found_by_reading if one.fault.path == path):
+                return found
+    return ()
