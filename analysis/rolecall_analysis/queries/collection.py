@@ -29,7 +29,8 @@ def is_test(snapshot: Snapshot, path: str) -> bool:
     """Return whether the repository's own collection takes *path* for tests.
 
     That is, by the names and folders in its settings of pytest. ``tests.py``, which Django collects and pytest does
-    not, counts where it holds a test case or the settings name it: it may as well be a module of the product.
+    not, counts where it holds a test case, imports pytest, or the settings name it: it may as well be a module of the
+    product.
     """
     if not path.endswith(".py") or is_conftest(path):
         return False
@@ -139,6 +140,8 @@ def _words(value: object) -> tuple[str, ...]:
 
 
 def _holds_test_case(snapshot: Snapshot, path: str) -> bool:
+    if any(one.module == "pytest" for one in snapshot.files[path].imports):
+        return True
     return any(
         definition.kind == "class" and any(base.endswith("TestCase") for base in definition.bases)
         for definition in definitions_in(snapshot, path)

@@ -140,6 +140,8 @@ def test_a_module_called_tests_is_one_where_it_holds_test_cases_or_the_settings_
     assert is_test(snapshot_of(tmp_path / "cases", django), "shop/tests.py")
     named = "#- pytest.ini\n[pytest]\npython_files = tests.py\n#- shop/tests.py\ndef test_it(): ...\n"
     assert is_test(snapshot_of(tmp_path / "named", named), "shop/tests.py")
+    with_pytest = "#- tests.py\nimport pytest\ndef test_it(): ...\n"
+    assert is_test(snapshot_of(tmp_path / "pytest", with_pytest), "tests.py")
     assert not is_test(snapshot_of(tmp_path / "neither", PRODUCT), "engine/tests.py")
 
 

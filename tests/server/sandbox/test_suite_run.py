@@ -126,6 +126,23 @@ async def test_files_that_are_named_run_as_the_repository_collects_them_and_no_o
     assert (run.collected, [*run.uncollected]) == (0, ["engine/tests.py", "tests/test_old.py"])
 
 
+async def test_a_file_called_tests_runs_where_it_is_meant_and_no_other_of_that_name_does(
+    workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
+) -> None:
+    workspace = workspace_of("""
+        #- tests.py
+        import pytest
+        def test_here(): pass
+        #- engine/tests.py
+        def test_odd(value): return value % 2
+        #- test_more.py
+        def test_more(): pass
+    """)
+    run = await run_in_shadow(workspace, suite=Suite(("tests.py",), rest_s=PATIENCE_S))
+    assert (run.status, names(run)) == ("ran", ["tests.py::test_here", "test_more.py::test_more"])
+    assert run.uncollected == {}
+
+
 async def test_where_the_repository_takes_in_none_of_the_named_files_the_reason_says_so(
     workspace_of: WorkspaceOf, run_in_shadow: RunInShadow
 ) -> None:

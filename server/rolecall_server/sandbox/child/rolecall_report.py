@@ -7,6 +7,7 @@ Its own assertions need no explaining, which pytest would take its time for: PYT
 
 from __future__ import annotations
 
+import glob
 import os
 import random
 import traceback
@@ -27,6 +28,9 @@ from rolecall_watch import name_of
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+
+_PYTESTS_OWN_NAMES = ["test_*.py", "*_test.py"]
+_RUN_BY_NAME = ("test.py", "tests.py")
 
 
 class Reporter:
@@ -137,6 +141,14 @@ class Suite:
         self._failing: set[str] = set()
         self._read: set[str] = set()
         self._deselected: set[str] = set()
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection(self, session: pytest.Session) -> None:
+        """Take in ``tests.py`` among the first files: pytest's own names leave it out, and it is run by being named."""
+        names = session.config.getini("python_files")
+        if [*names] == _PYTESTS_OWN_NAMES:
+            alone = [path for path in self._ranks if path.rpartition("/")[2] in _RUN_BY_NAME]
+            names += [glob.escape(os.path.join(os.getcwd(), path)) for path in alone]  # noqa: PTH109, PTH118
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         (self._read if report.passed else self._failing).add(report.nodeid.partition("::")[0])
