@@ -38,7 +38,9 @@ WHOLE = limited(
     '    name = text.lower().replace(" ", "-")\n'
     '    return name if len(name) <= limit else name[: limit + 1].rpartition("-")[0]\n'
 )
-HANGS = limited("    while True:\n        pass\n")
+HELD = "held"
+"""While this file is there, a solution does not come to its end."""
+HANGS = limited(f'    import os\n    while os.path.exists("{HELD}"):\n        pass\n    return text[:limit]\n')
 SOLUTIONS = (
     f'## Solution 1: words are cut\nCall: slug("Red wine", limit=5)\n\n{CUT}\n\n'
     f'## Solution 2: only whole words\nCall: slug("Red wine", limit=5)\n\n{WHOLE}'
@@ -81,6 +83,7 @@ def test_where_nobody_can_be_asked_the_likeliest_holds_and_a_line_says_so(root: 
 
 def test_ctrl_c_ends_it_while_solutions_are_tried_and_what_was_said_is_not_paid_again(root: Path) -> None:
     hanging = f"## Solution 1: a\n{HANGS}\n\n## Solution 2: b\n\n{HANGS}"
+    (root / HELD).touch()
     command = [*ROLECALL, "implement", BRIEF, "--in", PATH, "--set", "team.doubt=true", "--yes"]
     with ChatServer([hanging]) as chat:
         environ = environment(root.parent / "home", chat.base_url)
@@ -88,6 +91,7 @@ def test_ctrl_c_ends_it_while_solutions_are_tried_and_what_was_said_is_not_paid_
             terminal.wait_for("trying solution 1 of 2")
             terminal.type("\x03")
             assert terminal.wait_for_end() == 130, terminal.shown
+    (root / HELD).unlink()
     with ChatServer([CUT]) as chat:
         environ = environment(root.parent / "home", chat.base_url)
         ended = subprocess.run(
@@ -101,6 +105,7 @@ def test_ctrl_c_ends_it_while_solutions_are_tried_and_what_was_said_is_not_paid_
             timeout=PATIENCE_S,
         )
         assert (ended.returncode, len(chat.asked)) == (0, 1), ended.stderr
+    assert "2 solutions of the brief do the same wherever they were tried." in " ".join(ended.stderr.split())
 
 
 async def test_in_an_editor_the_answers_are_offered_the_likeliest_first(root: Path) -> None:
