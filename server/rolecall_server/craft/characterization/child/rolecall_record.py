@@ -11,6 +11,7 @@ a JSON object, the report one JSON object a line: a call of a function, or an ob
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import os
@@ -275,6 +276,8 @@ def run_tests(request: dict[str, Any], recorder: CallRecorder) -> None:
     except ImportError:
         _run_unittest(request["tests"], recorder)
         return
+    if hasattr(gc, "freeze"):  # PyPy has none
+        gc.freeze()  # at its end pytest looks for garbage five times, and nothing that was imported is some
     fixed = ["-q", "-p", "no:cacheprovider", "--tb=no", "--continue-on-collection-errors", "-W", "ignore"]
     fixed += [
         f"--rootdir={request['root']}",
