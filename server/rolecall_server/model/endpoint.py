@@ -45,6 +45,11 @@ class Endpoint:
         except ValueError:
             return host == "localhost" or host.endswith(".localhost")
 
+    @property
+    def has_certificate(self) -> bool:
+        """Return whether it shows a certificate; those that prove it are loaded for no other, which takes 20 ms."""
+        return urlsplit(self.base_url).scheme == "https"
+
     def redact(self, text: str) -> str:
         """Return *text* without the key, should an endpoint have echoed it."""
         return text.replace(self.api_key, "[the API key]") if self.has_key else text

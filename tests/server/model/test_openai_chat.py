@@ -95,6 +95,18 @@ async def test_a_client_that_asks_nothing_reads_no_certificates(
         await asking.complete(CONVERSATION)
 
 
+async def test_where_none_is_shown_no_certificates_are_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
+    monkeypatch.setenv("NO_PROXY", "*")
+    with ChatServer("ok") as server:
+        # This machine under a name for which the variables count.
+        elsewhere = Endpoint(server.base_url.replace("127.0.0.1", "0.0.0.0"))
+        assert not elsewhere.is_local
+        client = OpenAIChat(elsewhere, "some-model", 10.0)
+        assert (await client.complete(CONVERSATION)).text == "ok"
+        await client.aclose()
+
+
 async def test_the_conversation_is_sent_as_it_is(connect: Connect) -> None:
     with ChatServer("ok") as server:
         await connect(server, model="some-model").complete(CONVERSATION)

@@ -59,7 +59,7 @@ class OpenAIChat:
 
     @cached_property
     def _sdk(self) -> openai.AsyncOpenAI:
-        """The SDK's client, made when something is asked: the certificates it reads take 20 ms of the event loop."""
+        """The SDK's client, made when something is asked: certificates take 20 ms of the event loop."""
         endpoint, timeout_s = self._asked.endpoint, self._asked.timeout_s
         timeout = openai.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_TIMEOUT_S))
         return openai.AsyncOpenAI(
@@ -70,6 +70,7 @@ class OpenAIChat:
             default_headers={"Accept-Encoding": "identity"},
             http_client=openai.DefaultAsyncHttpxClient(
                 timeout=timeout,
+                verify=endpoint.has_certificate,
                 trust_env=not endpoint.is_local,
                 follow_redirects=False,  # what is asked holds the developer's code
                 event_hooks={"response": [self._guard]},

@@ -55,7 +55,11 @@ async def try_abilities(endpoint: Endpoint, model: str) -> Abilities:
     facts = next((each for each in described.models if each.name == model), None) if described else None
     headers = {"Authorization": f"Bearer {endpoint.api_key}", "Accept-Encoding": "identity"}
     async with httpx2.AsyncClient(
-        headers=headers, timeout=_CALL_TIMEOUT_S, trust_env=not endpoint.is_local, follow_redirects=False
+        headers=headers,
+        timeout=_CALL_TIMEOUT_S,
+        verify=endpoint.has_certificate,
+        trust_env=not endpoint.is_local,
+        follow_redirects=False,
     ) as http:
         trial = _Trial(http, endpoint.base_url.rstrip("/") + "/chat/completions", model)
         plain = await trial.say({"logprobs": True})

@@ -106,7 +106,7 @@ async def _look(place: ServerAddress, timeout_s: float, endpoint: Endpoint | Non
         base_url=f"{parts.scheme}://{parts.netloc}",
         headers=headers,
         timeout=httpx2.Timeout(timeout_s, connect=min(timeout_s, _CONNECT_TIMEOUT_S)),
-        verify=parts.scheme == "https",  # what a plain connection has no use for takes long to load
+        verify=endpoint.has_certificate,
         trust_env=not endpoint.is_local,
         follow_redirects=False,
     ) as http:
