@@ -44,6 +44,31 @@ _CLONE = {"x86_64": 56, "aarch64": 220}.get(platform.machine()) if sys.platform 
 _CLONE_PARENT = 0x8000
 """The new process is a sibling of the one that makes it, so whoever asked for it can wait for it. Source: clone(2)."""
 _ONE_AT_A_TIME = threading.Lock()
+_NEEDED_LATER = (
+    "anyio._backends._asyncio",
+    "coverage",
+    "httpcore2",
+    "openai.lib.streaming.chat",
+    "openai.resources.chat.completions.completions",
+    "openai.resources.models",
+    "pygls.lsp.server",
+    "rich.console",
+    "rich.progress",
+    "truststore",
+)
+"""What Rolecall or its libraries import when it is first needed."""
+_WORKED_OUT_LATER = (
+    "rolecall_analysis.indexing.saved_facts:graph_version",
+    "rolecall_server.craft.code_review.rules:review_rules",
+    "rolecall_server.review.proposals.proposal_store:evidence_adapter",
+    "rolecall_server.review.proposals.proposal_store:proposal_adapter",
+    "rolecall_server.store.schema:_known_tables",
+    "rolecall_server.team.plan.planning:_request_type",
+    "rolecall_server.team.plan.strategies:_declared",
+    "lsprotocol.converters:get_converter",
+    "platform:platform",  # it starts `uname`
+)
+"""What follows from the code and the machine alone, and is kept once it was asked for."""
 
 
 class PreparedPopen(subprocess.Popen[Any]):
@@ -138,7 +163,7 @@ def _receive(connection: socket.socket, n_bytes: int) -> bytes:
 
 
 def import_everything() -> None:
-    """Import all of Rolecall, and what it imports when it is first needed."""
+    """Import all of Rolecall, and what it imports and works out when it is first needed."""
     import rolecall_analysis
     import rolecall_server
 
@@ -146,8 +171,10 @@ def import_everything() -> None:
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             if ".child." not in module.name:  # what runs in other processes
                 importlib.import_module(module.name)
-    for needed_later in ("openai", "pygls.lsp.server", "rich.console", "coverage"):
+    for needed_later in _NEEDED_LATER:
         importlib.import_module(needed_later)
+    for worked_out_later in _WORKED_OUT_LATER:
+        pkgutil.resolve_name(worked_out_later)()
 
 
 def _serve(connection: socket.socket) -> str:
