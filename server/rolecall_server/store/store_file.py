@@ -14,6 +14,7 @@ from rolecall_server.store.database import Store, what_to_do
 from rolecall_server.store.schema import check_tables, make_tables
 
 _BUSY_TIMEOUT_S = 5.0
+_BUSY_PAUSE_S = 0.01
 
 
 def store_path() -> Path:
@@ -66,7 +67,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, check_same_thread=False)
     try:
         check_tables(connection, path)  # before anything is written
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         # In WAL mode nothing less syncs each commit to the disk.
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -75,3 +76,17 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Have SQLite keep a log. It waits for nobody there, and others may be making the same database just now."""
+    end = time.monotonic() + _BUSY_TIMEOUT_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) or time.monotonic() > end:
+                raise
+            time.sleep(_BUSY_PAUSE_S)
+        else:
+            return

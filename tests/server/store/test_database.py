@@ -9,7 +9,9 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -89,6 +91,22 @@ def test_several_processes_write_at_once(path: Path) -> None:
     assert len(proposals) == 75, "no id is given twice"
     store = open_store(path)
     assert len(store.proposals(ROOT)) == 75
+
+
+def test_a_database_that_another_process_is_making_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = ["database is locked", "database is locked"]
+
+    class Meeting(sqlite3.Connection):
+        """Another process switches to a log at the same moment: SQLite refuses, and waits for nobody."""
+
+        def execute(self, sql: str, parameters: Any = ()) -> sqlite3.Cursor:
+            if "journal_mode" in sql and said:
+                raise sqlite3.OperationalError(said.pop())
+            return super().execute(sql, parameters)
+
+    monkeypatch.setattr(sqlite3, "connect", partial(sqlite3.connect, factory=Meeting))
+    assert open_store(path).add_run(ROOT, "engineer", "", "") == "r1"
+    assert not said
 
 
 def test_what_one_process_stores_another_reads_at_once(path: Path, store: Store) -> None:
