@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
-from heapq import nlargest
+from heapq import nsmallest
 
 from rolecall_analysis.queries import enclosing_definition
 from rolecall_analysis.retrieval.bm25 import bm25, scaled
@@ -105,7 +105,8 @@ def _named_by_likeliest(corpus: Corpus, evidence: Mapping[str, Mapping[Place, fl
     for place in evidence["file"]:
         namesakes.setdefault(_plain(place), []).append(place)
     scores: dict[Place, float] = {}
-    for best in nlargest(_MOST_LIKELY, likely, key=likely.__getitem__):
+    # Of equals the first by name: the order of a set differs from process to process.
+    for best in nsmallest(_MOST_LIKELY, likely, key=lambda place: (-likely[place], place)):
         for name in corpus.names_within(*best) & namesakes.keys():
             for place in namesakes[name]:
                 if place != best:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
-from heapq import nlargest, nsmallest
+from heapq import nsmallest
 from typing import TypeVar
 
 from rolecall_analysis.queries import is_test
@@ -68,7 +68,7 @@ def _rank_functions(corpus: Corpus, snapshot: Snapshot, query: Query) -> tuple[R
     paths = _files(snapshot, None if given is None else {path for path, _ in given})
     question = QueryTerms(corpus, query.text)
     file_scores = weighed(file_evidence(question, snapshot, query, paths), FILE_WEIGHTS)
-    best_files = nlargest(MAX_READ_FILES, file_scores, key=file_scores.__getitem__)
+    best_files = nsmallest(MAX_READ_FILES, file_scores, key=lambda path: (-file_scores[path], path))
     places = {
         (path, passage.name)
         for path in best_files

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -206,3 +207,33 @@ def test_a_function_is_found_by_what_was_said_when_it_was_changed(shop: Path):
     commit(shop, "Stop the penny shaving", "shop/price.py")
     found = ranked(shop, Query("penny shaving", level="function"))
     assert found[0].item == "shop/price.py::round_to_cents"
+
+
+IN_A_PROCESS = """
+import sys
+from pathlib import Path
+from rolecall_analysis import Index
+from rolecall_analysis.retrieval import Corpus, Query, rank
+
+index = Index(Path(sys.argv[1]))
+index.scan()
+ranked = rank(Corpus(index.root), index.snapshot(), Query("pay", level="function", limit=60))
+print([(one.path, one.name, one.score) for one in ranked])
+"""
+
+
+def test_equals_are_ranked_alike_in_each_process(tmp_path: Path) -> None:
+    for number in range(30):
+        shop = f"def pay(cart):\n    return add_{number}(cart)\n\n\ndef add_{number}(cart):\n    return cart\n"
+        (tmp_path / f"shop_{number}.py").write_text(shop)
+    told = {
+        subprocess.run(
+            [sys.executable, "-c", IN_A_PROCESS, tmp_path],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for seed in ("0", "1", "2")
+    }
+    assert len(told) == 1
