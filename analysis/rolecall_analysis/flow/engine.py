@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 
 from rolecall_analysis.flow.calling.calls import call
 from rolecall_analysis.flow.calling.functions import frame_of
@@ -40,11 +38,6 @@ def new_flow(tree: ModuleTree, read_code: ReadCode, is_whole: bool) -> Flow:
 
 def follow_everything(flow: Flow, locations: Iterable[str]) -> None:
     """Read the modules at *locations*, and follow all their values."""
-    with _no_collection():
-        _follow_everything(flow, locations)
-
-
-def _follow_everything(flow: Flow, locations: Iterable[str]) -> None:
     for location in locations:
         module_frame(flow, location)
     _follow(flow, MAX_STEPS_WHOLE)
@@ -62,12 +55,11 @@ def _follow_everything(flow: Flow, locations: Iterable[str]) -> None:
 
 def follow_scopes(flow: Flow, asked: Iterable[tuple[ModuleCode, FlowScope]]) -> None:
     """Follow the values of some scopes, and what they need of others, within the limits of one question."""
-    with _no_collection():
-        for code, scope in asked:
-            frame = scope_frame(flow, code, scope)
-            if frame is not None:
-                run_frame(flow, frame)
-        _follow(flow, flow.graph.n_steps + MAX_STEPS_ASKED)
+    for code, scope in asked:
+        frame = scope_frame(flow, code, scope)
+        if frame is not None:
+            run_frame(flow, frame)
+    _follow(flow, flow.graph.n_steps + MAX_STEPS_ASKED)
 
 
 def scope_frame(flow: Flow, code: ModuleCode, scope: FlowScope) -> Frame | None:
@@ -88,18 +80,6 @@ def scope_frame(flow: Flow, code: ModuleCode, scope: FlowScope) -> Frame | None:
         else:
             frame = frame_of(flow, function_value(flow, frame, inner.index, ()), 0)
     return frame
-
-
-@contextmanager
-def _no_collection() -> Generator[None]:
-    """Nothing of a flow is garbage before the end, and a collector that looks anyway more than doubles the time."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()
 
 
 def _follow(flow: Flow, max_steps: int) -> None:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from rolecall_analysis.flow.answers.calls import CallEdge, as_edges
 from rolecall_analysis.flow.answers.mentioning import (
     EVERYWHERE,
@@ -28,6 +32,19 @@ from rolecall_analysis.snapshot import Snapshot
 from rolecall_analysis.values import Position
 
 
+@contextmanager
+def _without_collection() -> Generator[None]:
+    """Nothing of a flow is garbage before its answer is there, and a collector that looks anyway doubles the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
+
+
+@_without_collection()
 def call_graph(snapshot: Snapshot, read_text: ReadText, below: str = "") -> tuple[CallEdge, ...]:
     """Return every call of the Python files below the folder *below* to functions of the repository, in source order.
 
@@ -40,6 +57,7 @@ def call_graph(snapshot: Snapshot, read_text: ReadText, below: str = "") -> tupl
     return as_edges(flow, [key for key in flow.edges if key[0].startswith(prefix)])
 
 
+@_without_collection()
 def callees_at(snapshot: Snapshot, read_text: ReadText, path: str, position: Position) -> tuple[CallEdge, ...]:
     """Return the functions that the innermost call around *position* may run, the certain ones first."""
     read_code = code_reader(read_text)
@@ -60,6 +78,7 @@ def callees_at(snapshot: Snapshot, read_text: ReadText, path: str, position: Pos
     return tuple(sorted(edges, key=lambda edge: not edge.certain))
 
 
+@_without_collection()
 def callers_of(
     snapshot: Snapshot, read_text: ReadText, path: str, name: str, reach: Reach = EVERYWHERE
 ) -> tuple[CallEdge, ...]:
