@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from rolecall_analysis import Index
 from rolecall_server.craft.code_review.candidates import ReviewScope
 from rolecall_server.craft.code_review.judging import Judgement
-from rolecall_server.model import Chosen
+from rolecall_server.model import Chosen, Reply, ToolCall
 from rolecall_server.settings import read_settings
 from rolecall_server.team.code_review.verdicts import JudgedCode, judged_in, promises_found, review_request
 from rolecall_server.team.engine.scheduler import carry_out_run
@@ -50,7 +50,10 @@ ENDLESS = named("p4", 8, "def test_ends():\n    while True:\n        pass\n")
 
 
 async def review(
-    tmp_path: Path, replies: list[str], files: Mapping[str, str] = FILES, tests: Mapping[str, object] | None = None
+    tmp_path: Path,
+    replies: Sequence[str | Reply],
+    files: Mapping[str, str] = FILES,
+    tests: Mapping[str, object] | None = None,
 ) -> tuple[JudgedCode, ScriptedModel, Repository]:
     root = write_workspace(tmp_path / "work", dict(files))
     index = Index(root)
@@ -62,7 +65,9 @@ async def review(
     repository = Repository(Workspace(root), snapshot, store, settings, environment(tmp_path / "home"))
     run_id = begin_run(store, root, review_request(ReviewScope(tuple(path for path in files if path.endswith(".py")))))
     model = ScriptedModel(replies)
-    ended = await carry_out_run(run_id, repository, Chosen(model, "the test"), Developer(lambda *_: None))
+    ended = await carry_out_run(
+        run_id, repository, Chosen(model, "the test", takes_tools=True), Developer(lambda *_: None)
+    )
     assert ended.error is None
     assert len(model.asked) == len(replies)
     return judged_in(store, run_id), model, repository
@@ -101,6 +106,12 @@ async def test_tests_and_what_no_model_may_see_are_not_read(tmp_path: Path) -> N
     files = {**FILES, ".rolecallignore": "src/\n"}
     judged, model, _ = await review(tmp_path, [], files)
     assert (judged.promises, model.asked) == ((), [])
+
+
+async def test_what_the_model_looks_up_is_answered_with_the_workspaces_python(tmp_path: Path) -> None:
+    asks = Reply("", "script-1", None, None, calls=(ToolCall("1", "documentation", '{"name": "json.dumps"}'),))
+    _, model, _ = await review(tmp_path, [asks, "none"])
+    assert "Serialize" in model.last_words[1]
 
 
 async def test_what_one_run_has_no_room_for_is_counted(tmp_path: Path) -> None:

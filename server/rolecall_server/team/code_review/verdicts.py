@@ -26,7 +26,7 @@ from rolecall_server.team.messages.board import Pool, as_draft, body_of, load_po
 from rolecall_server.team.model_stack import conversation
 from rolecall_server.team.plan.planning import request_in
 from rolecall_server.team.plan.steps import Step
-from rolecall_server.team.request import Desk, Repository, RoleName, RunRequest
+from rolecall_server.team.request import Desk, RoleName, RunRequest
 from rolecall_server.team.room import Room
 from rolecall_server.team.run import open_bench
 from rolecall_server.workspace import read_for_model
@@ -103,20 +103,17 @@ async def judge_code(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
     candidates, _ = await asyncio.to_thread(candidates_in_scope, root, repository.snapshot, scope)
     refuted = await refuted_by_runs(repository, candidates, desk.report)
     left = tuple(one for one in candidates if one.id not in refuted)
-    verdicts = await _judged(desk, left)
+    # A review changes nothing, so its run has no place to try changes; lookups and the tests of promises need one.
+    async with open_bench(repository, desk.report) as bench:
+        seated = replace(desk, bench=bench)
+        verdicts = await _judged(seated, left)
+        read = await read_code(seated, scope, lambda: conversation(seated)) if scope.reads else ReadCode()
     kept_back = tuple(one.id for one in left if one.id not in verdicts)
-    read = await _read(desk, repository, scope) if scope.reads else ReadCode()
     verdicts |= {one.id: verdict for one, verdict in read.verdicts.items()}
     judged = JudgedCode(
         desk.client.label, verdicts, kept_back, refuted, tuple(read.verdicts), read.n_kept, read.n_unread
     )
     return (as_draft("verdicts", _JUDGED_JSON.dump_python(judged, mode="json"), step.subject),)
-
-
-async def _read(desk: Desk, repository: Repository, scope: ReviewScope) -> ReadCode:
-    # A review changes nothing, so its run has no place to try changes: the tests of promises need one.
-    async with open_bench(repository, desk.report) as bench:
-        return await read_code(replace(desk, bench=bench), scope, lambda: conversation(desk))
 
 
 async def _judged(desk: Desk, candidates: tuple[ReviewCandidate, ...]) -> dict[str, Verdict]:
