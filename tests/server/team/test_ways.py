@@ -96,6 +96,16 @@ async def test_four_calls_lead_from_a_brief_to_a_proposal_with_tests(tmp_path: P
     assert [case.verifies for case in content_of(plan, TestPlan).cases] == [("R1",), ("R2",)]
 
 
+async def test_what_is_to_be_tested_is_the_code_that_changes_most_and_no_document(tmp_path: Path) -> None:
+    files = {"README.md": "# Shop\n", "setup.py": "NAME = 'shop'\n"}
+    written = block("README.md", "# Shop\n", "# Shop with tax\n") + block("setup.py", "NAME = 'shop'\n", "NAME = 's'\n")
+    model = middle_model(Engineer=f"Both.\n\n{written}\n{TAX}\n{RECEIPT}")
+    run = middle_run(tmp_path, model)
+    write_workspace(run.root, files)
+    await run.go_on()
+    assert "shop/price.py (what is to be tested" in model.told("QA Engineer")
+
+
 async def test_the_qa_engineer_sees_signatures_and_docstrings_and_no_body(tmp_path: Path) -> None:
     model = middle_model()
     await middle_run(tmp_path, model).go_on()

@@ -6,10 +6,11 @@ import asyncio
 import re
 from collections.abc import Mapping
 from dataclasses import replace
+from difflib import unified_diff
 from functools import partial
 from pathlib import Path
 
-from rolecall_analysis import facts_of
+from rolecall_analysis import Snapshot, facts_of
 from rolecall_server.context import Focus
 from rolecall_server.craft.attempt import AttemptWork
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS, work_out
@@ -37,7 +38,7 @@ from rolecall_server.team.room import Room
 from rolecall_server.team.sprint.edit_scope import EditScope, answer_wishes
 from rolecall_server.team.test_quality.test_placement import Whose, choose_style_example, choose_test_path, is_for_tests
 from rolecall_server.team.test_quality.trials import Trials
-from rolecall_server.workspace import file_exists, read_for_model, read_text_or_none
+from rolecall_server.workspace import Workspace, file_exists, read_for_model, read_text_or_none, split_lines
 
 _ROLES = Path(__file__).parents[1] / "roles"
 _ENGINEER = _ROLES / "engineer.md"
@@ -95,9 +96,7 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[N
     agenda = agenda_of(pool)
     code = joined(content_of(message, Edits) for message in step.messages("edits"))
     desk = _desk_without_code(room.desk(step, pool), code)
-    named = (one for task in agenda.tasks for one in task.files)
-    files = (*agenda.undone_tests, *named, *(one for one in code.files if not is_for_tests(desk.snapshot, one)))
-    path = next((one for one in files if file_exists(desk.workspace, one)), "")
+    path = await asyncio.to_thread(_to_be_tested, desk, agenda, code)
     documents = await asyncio.to_thread(tell, step.read, desk.workspace, step.duty.outlines)
     overheard = conversation(desk)
     fence = EditScope(room, pool, agenda, step, overheard)
@@ -122,6 +121,27 @@ async def write_requirement_tests(step: Step, room: Room, pool: Pool) -> tuple[N
         as_draft("tests", tests.model_dump(mode="json"), step.subject),
         as_draft(Kind.TEST_PLAN, plan, step.subject),
     )
+
+
+def _to_be_tested(desk: Desk, agenda: Agenda, code: Edits) -> str:
+    """Return the existing file that the tests are most about: tests to be made anew, else code before documents, and of
+    code what changes most; empty where there is none.
+    """
+    named = [one for task in agenda.tasks for one in task.files]
+    changed = [one for one in code.files if not is_for_tests(desk.snapshot, one)]
+    changed.sort(key=lambda path: -_n_changed_lines(desk.workspace, path, code.files[path]))
+    files = sorted((*named, *changed), key=lambda path: not _is_product(desk.snapshot, path))
+    return next((one for one in (*agenda.undone_tests, *files) if file_exists(desk.workspace, one)), "")
+
+
+def _is_product(snapshot: Snapshot, path: str) -> bool:
+    """Return whether *path* is code, and none that only says how the rest is packed."""
+    return path in snapshot.files and path.rpartition("/")[2] != "setup.py"
+
+
+def _n_changed_lines(workspace: Workspace, path: str, text: str | None) -> int:
+    before = split_lines(read_text_or_none(workspace, path) or "")
+    return sum(line[:1] in ("+", "-") for line in unified_diff(before, split_lines(text or ""), n=0))
 
 
 def _desk_without_code(desk: Desk, edits: Edits) -> Desk:
