@@ -74,6 +74,14 @@ async def test_a_test_and_a_fix_are_offered_where_a_fault_is_told(root: Path) ->
     assert "The code is safe if: On every way to the use the value is not None." in asked
 
 
+async def test_who_wants_the_rules_alone_has_no_model_read_the_code(root: Path) -> None:
+    with ChatServer([JUDGED] * 2) as chat:
+        async with editing(root, environment(root.parent / "home", chat.base_url)) as editor:
+            await editor.execute("rolecall.review", uri=editor.open("price.py"), rulesOnly=True)
+            await until(lambda: {*told(editor)} == {"none_dereferenced"})
+    assert len(chat.asked) == 2
+
+
 async def test_a_promise_that_is_not_kept_is_marked_once_a_run_has_shown_it(root: Path) -> None:
     shorten = 'def shorten(text, limit=0):\n    """0 means all."""\n    return " ".join(text.split()[:limit])\n'
     write_workspace(root, {"price.py": shorten, "conftest.py": ""})

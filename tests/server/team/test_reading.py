@@ -94,6 +94,26 @@ async def test_a_broken_promise_is_told_with_the_test_that_shows_it_and_a_kept_o
     assert not [*root.glob("tests/test_promise*")], "nothing is written to the workspace"
 
 
+async def test_an_error_that_a_stand_in_raises_and_the_code_lets_through_is_the_codes(tmp_path: Path) -> None:
+    stand_in = (
+        "class Text:\n    def upper(self):\n        raise OSError('gone')\n\n\ndef test_any():\n    loud(Text())\n"
+    )
+    _, model, _ = await review(tmp_path, [named("p1", 8, stand_in), "p1: not real\nbecause: it may raise"])
+    assert "p1 fails: OSError: gone" in model.last_words[1]
+
+
+async def test_a_fault_that_a_later_review_no_longer_finds_is_forgotten(tmp_path: Path) -> None:
+    replies = [BROKEN, "p1: real\nbecause: 0 is all"]
+    _, _, repository = await review(tmp_path, replies)
+    root, path = repository.workspace.root, "src/shop/text.py"
+    assert promises_found(repository.store, root, path)
+    for scope, is_kept in ((ReviewScope((path,), reads=False), True), (ReviewScope((path,)), False)):
+        run_id = begin_run(repository.store, root, review_request(scope))
+        chosen = Chosen(ScriptedModel(["none"]), "the test")
+        await carry_out_run(run_id, repository, chosen, Developer(lambda *_: None))
+        assert bool(promises_found(repository.store, root, path)) is is_kept
+
+
 async def test_a_test_that_does_not_end_takes_no_other_with_it(tmp_path: Path) -> None:
     replies = [BROKEN + ENDLESS, "p1: real\nbecause: 0 is all\np4: not real\nbecause: it does not end"]
     judged, model, _ = await review(tmp_path, replies, tests={"timeoutSeconds": 2})

@@ -41,20 +41,20 @@ def pieces_of(
         return ()
     head, *segments = _segments(blocks, len(lines))
     wanted = [one for one in segments if changed is None or not one.isdisjoint(changed)]
-    if not fits(lines, head, most_tokens * _SHARE_OF_HEAD):
+    if not _fits(lines, head, most_tokens * _SHARE_OF_HEAD):
         head = set[int]()
     classes = [one for one in definitions_in(snapshot, path) if one.kind == "class"]
     pieces: list[set[int]] = []
     for segment in wanted:
         shown = segment | _class_lines(classes, segment)
-        if pieces and fits(lines, pieces[-1] | shown, most_tokens):
+        if pieces and _fits(lines, pieces[-1] | shown, most_tokens):
             pieces[-1] |= shown
         else:
             pieces.append(_cut(lines, head | shown, most_tokens))
     return tuple(CodePiece(path, "".join(numbered(lines, one)), len(lines)) for one in pieces)
 
 
-def fits(lines: Sequence[str], shown: set[int], most_tokens: float) -> bool:
+def _fits(lines: Sequence[str], shown: set[int], most_tokens: float) -> bool:
     """Return whether the lines *shown* take at most *most_tokens*, their numbers included."""
     return estimate_tokens("".join(numbered(lines, shown))) <= most_tokens
 
@@ -96,6 +96,6 @@ def _class_lines(classes: Sequence[Definition], segment: set[int]) -> set[int]:
 
 
 def _cut(lines: Sequence[str], shown: set[int], most_tokens: int) -> set[int]:
-    while not fits(lines, shown, most_tokens):
+    while not _fits(lines, shown, most_tokens):
         shown = set(sorted(shown)[: len(shown) * 3 // 4])
     return shown

@@ -26,21 +26,25 @@ async def review_code(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[
     folder, path = ls.session.place(uri)
     if not since and not is_python(path):
         raise FileRefused(f"{path} is no Python.", "Run the command from an open Python file.")
-    scope = ReviewScope((path,))
+    reads = not arguments.get("rulesOnly")
+    scope = ReviewScope((path,), reads=reads)
     if since:
         commit = await asyncio.to_thread(commit_of, folder.root, since)
         if not commit:
             raise NotFound(f"git knows no commit {since}.", "Name a commit, a branch or a tag, such as HEAD~1.")
-        scope = ReviewScope(since=commit)
+        scope = ReviewScope(since=commit, reads=reads)
     repository = await repository_of(ls, folder)
     candidates, paths = await asyncio.to_thread(candidates_in_scope, folder.root, repository.snapshot, scope)
     run_id = ""
     n_found = len(candidates)
     said = f"{n_found} possible fault{'s' * (n_found != 1)} in {len(paths)} file{'s' * (len(paths) != 1)}"
     try:
-        run_id = await start_run(ls, folder, review_request(scope)) if paths else ""
+        run_id = await start_run(ls, folder, review_request(scope)) if candidates or (reads and paths) else ""
     except NoModelConfigured:
         ls.tell(f"{said}, not judged by a model: some may be none." if candidates else f"{said}.")
+    else:
+        if not run_id:
+            ls.tell(f"{said}.")
     mark_faults(ls.session, folder, paths, candidates, run_id)
     show_hunks(ls, folder)
     return {"candidates": n_found, **({"runId": run_id} if run_id else {})}

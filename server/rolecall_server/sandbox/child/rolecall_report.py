@@ -148,7 +148,7 @@ class Suite:
         names = session.config.getini("python_files")
         if [*names] == _PYTESTS_OWN_NAMES:
             alone = [path for path in self._ranks if path.rpartition("/")[2] in _RUN_BY_NAME]
-            names += [glob.escape(os.path.join(os.getcwd(), path)) for path in alone]  # noqa: PTH109, PTH118
+            names += [glob.escape(str(Path.cwd() / path)) for path in alone]
 
     def pytest_collectreport(self, report: pytest.CollectReport) -> None:
         (self._read if report.passed else self._failing).add(report.nodeid.partition("::")[0])

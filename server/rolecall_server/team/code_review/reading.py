@@ -130,8 +130,10 @@ def _shown(run: TestRun | NotRun, path: str) -> Shown:
 
 
 def _fails_by_itself(outcome: TestResult, path: str) -> bool:
-    """Return whether the last line that ran is the test's own and asserts nothing: it calls what is not there."""
+    """Return whether the error came by the test's own lines alone and is no failed assertion.
+
+    What a stand-in of the test raises, and the code under test lets through, is that code's own.
+    """
     frames = _FRAME.findall(outcome.detail)
-    return outcome.outcome == "error" or (
-        bool(frames) and frames[-1] == path and not outcome.message.startswith(_ASSERTS)
-    )
+    is_alone = bool(frames) and all(frame == path for frame in frames)
+    return outcome.outcome == "error" or (is_alone and not outcome.message.startswith(_ASSERTS))

@@ -24,7 +24,7 @@ from rolecall_server.team.code_review.reading import ReadCode, read_code
 from rolecall_server.team.code_review.refuting import refuted_by_runs
 from rolecall_server.team.messages.board import Pool, as_draft, body_of, load_pool
 from rolecall_server.team.model_stack import conversation
-from rolecall_server.team.plan.planning import request_in
+from rolecall_server.team.plan.planning import request_in, request_of
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk, RoleName, RunRequest
 from rolecall_server.team.room import Room
@@ -143,9 +143,12 @@ def judged_in(store: Store, run_id: str) -> JudgedCode:
 def promises_found(store: Store, root: Path, path: str) -> tuple[ReviewCandidate, ...]:
     """Return the promises that the latest review which read *path* found not to be kept there."""
     for run in reversed(store.runs(root)):
-        message = load_pool(store, run.id).latest("verdicts") if run.role == RoleName.REVIEWER else None
-        if message is not None:
-            judged = _JUDGED_JSON.validate_python(body_of(message))
-            if found := tuple(one for one in judged.found_by_reading if one.fault.path == path):
-                return found
+        pool = load_pool(store, run.id) if run.role == RoleName.REVIEWER else None
+        message, request = (pool.latest("verdicts"), request_of(pool)) if pool is not None else (None, None)
+        if message is None or request is None or request.review is None or not request.review.reads:
+            continue
+        judged = _JUDGED_JSON.validate_python(body_of(message))
+        found = tuple(one for one in judged.found_by_reading if one.fault.path == path)
+        if found or path in request.review.paths:
+            return found
     return ()
