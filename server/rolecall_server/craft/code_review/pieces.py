@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -11,6 +12,11 @@ from rolecall_server.model import estimate_tokens
 
 _SHARE_OF_HEAD = 0.25
 """Of the room: imports and constants before the first function that take more are left out of later pieces."""
+_MOST_OF_CLASS_HEAD = 40
+"""Lines from the name of a class on that are shown with one of its methods: what it promises stands there."""
+_NEAR_LINES = 12
+"""Shown around a place that is in no function."""
+_NAME = re.compile(r"\w+")
 
 
 @dataclass(frozen=True)
@@ -18,10 +24,17 @@ class CodePiece:
     """A part of a file that is read in one request."""
 
     path: str
-    code: str
-    """With line numbers."""
-    n_lines: int
+    lines: tuple[str, ...]
     """Of the whole file."""
+    shown: frozenset[int]
+    """The lines that are read, from 0."""
+    definitions: tuple[Definition, ...] = ()
+    """Of the whole file."""
+
+    @property
+    def code(self) -> str:
+        """Return the lines that are read, each behind its number from 1."""
+        return "".join(numbered(self.lines, self.shown))
 
 
 def pieces_of(
@@ -36,14 +49,15 @@ def pieces_of(
 
     A function that is longer by itself is shown as far as there is room. Nothing comes of a file without functions.
     """
-    blocks = _outermost_functions(snapshot, path)
+    definitions = tuple(definitions_in(snapshot, path))
+    blocks = _outermost_functions(definitions)
     if not blocks:
         return ()
     head, *segments = _segments(blocks, len(lines))
     wanted = [one for one in segments if changed is None or not one.isdisjoint(changed)]
     if not _fits(lines, head, most_tokens * _SHARE_OF_HEAD):
         head = set[int]()
-    classes = [one for one in definitions_in(snapshot, path) if one.kind == "class"]
+    classes = [one for one in definitions if one.kind == "class"]
     pieces: list[set[int]] = []
     for segment in wanted:
         shown = segment | _class_lines(classes, segment)
@@ -51,7 +65,46 @@ def pieces_of(
             pieces[-1] |= shown
         else:
             pieces.append(_cut(lines, head | shown, most_tokens))
-    return tuple(CodePiece(path, "".join(numbered(lines, one)), len(lines)) for one in pieces)
+    return tuple(CodePiece(path, tuple(lines), frozenset(one), definitions) for one in pieces)
+
+
+def code_concerned(piece: CodePiece, places: Collection[int], words: str) -> str:
+    """Return the functions of the file of *piece* that *places* lie in, lines from 0, or that *words* name: whole, with
+    the heads of their classes and the values of the module that are named there; each line behind its number.
+    """
+    named = set(_NAME.findall(words))
+    shown: set[int] = set()
+    for one in _outermost_functions(piece.definitions):
+        is_meant = one.name in named and (one.kind == "function" or one.name != "__init__")
+        if is_meant or any(_covers(one, place) for place in places):
+            shown |= _lines_of(one) | _class_heads(piece.definitions, one)
+    for place in places:
+        if place not in shown:
+            shown |= set(range(max(0, place - _NEAR_LINES), place + _NEAR_LINES + 1))
+    used = named | set(_NAME.findall("".join(piece.lines[number] for number in shown if number < len(piece.lines))))
+    for one in piece.definitions:
+        if one.kind == "variable" and one.qualified_name == one.name and one.name in used:
+            shown |= _lines_of(one)
+    return "".join(numbered(piece.lines, shown))
+
+
+def _covers(definition: Definition, line: int) -> bool:
+    return definition.span.start.line <= line <= definition.span.end.line
+
+
+def _lines_of(definition: Definition) -> set[int]:
+    return set(range(definition.span.start.line, definition.span.end.line + 1))
+
+
+def _class_heads(definitions: Sequence[Definition], function: Definition) -> set[int]:
+    """Return the lines of the classes around *function* that stand before their first method."""
+    functions = _outermost_functions(definitions)
+    found: set[int] = set()
+    for one in definitions:
+        if one.kind == "class" and _covers(one, function.span.start.line):
+            first = min(inner.span.start.line for inner in functions if _covers(one, inner.span.start.line))
+            found |= set(range(one.span.start.line, min(first, one.span.start.line + _MOST_OF_CLASS_HEAD)))
+    return found
 
 
 def _fits(lines: Sequence[str], shown: set[int], most_tokens: float) -> bool:
@@ -59,7 +112,7 @@ def _fits(lines: Sequence[str], shown: set[int], most_tokens: float) -> bool:
     return estimate_tokens("".join(numbered(lines, shown))) <= most_tokens
 
 
-def numbered(lines: Sequence[str], shown: set[int]) -> Iterator[str]:
+def numbered(lines: Sequence[str], shown: Collection[int]) -> Iterator[str]:
     """Yield the lines *shown*, from 0, each behind its number from 1; three dots stand for those between."""
     previous = -1
     for number in sorted(shown):
@@ -72,9 +125,9 @@ def numbered(lines: Sequence[str], shown: set[int]) -> Iterator[str]:
         previous = number
 
 
-def _outermost_functions(snapshot: Snapshot, path: str) -> list[Definition]:
-    """Return the functions and methods of *path* that lie in no other function, in their order."""
-    functions = [one for one in definitions_in(snapshot, path) if one.kind in ("function", "method")]
+def _outermost_functions(definitions: Sequence[Definition]) -> list[Definition]:
+    """Return the functions and methods that lie in no other function, in their order."""
+    functions = [one for one in definitions if one.kind in ("function", "method")]
     functions.sort(key=lambda one: one.span.start)
     found: list[Definition] = []
     for one in functions:

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from rolecall_server.craft.code_review.judging import MOST_OF_REASON, Judgement, Verdict, Vote, read_votes, reason_in
-from rolecall_server.craft.code_review.pieces import CodePiece
+from rolecall_server.craft.code_review.pieces import CodePiece, code_concerned
 from rolecall_server.model import ChatMessage, ModelClient
 from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.text_work import beside_the_loop
 
-MOST_AT_ONCE = 5
+MOST_AT_ONCE = 8
 """Promises named in one answer; each takes a run of its test."""
 _MOST_OF_TEST = 6_000
 _PROMPTS = prompts_beside(__file__)
@@ -75,17 +75,18 @@ class Reading:
 
 
 async def find_broken_promises(
-    piece: CodePiece, module: str, client: ModelClient, run_tests: RunTests, first_number: int = 1
+    piece: CodePiece, module: str, begin: Callable[[], ModelClient], run_tests: RunTests, first_number: int = 1
 ) -> Reading:
     """Return the promises that the code of *piece* does not keep, numbered from *first_number*, with a verdict each.
 
-    *module* is the name under which tests import the file.
+    *module* is the name under which tests import the file; *begin* opens a conversation.
 
     Raises:
         RolecallError: the model failed.
     """
     opening = _PROMPTS["task"].format(path=piece.path, module=module, code=piece.code, most=MOST_AT_ONCE)
     talk = [ChatMessage("system", _PROMPTS["who"]), ChatMessage("user", opening)]
+    client = begin()
     claimed = await _claims(client, talk, piece)
     ends = dict(await run_tests(claimed))
     if by_themselves := [one for one in claimed if ends[one.id].end is PromiseEnd.BY_ITSELF]:
@@ -94,12 +95,23 @@ async def find_broken_promises(
         claimed = [again.get(one.id, one) for one in claimed]
         ends |= await run_tests([again[one.id] for one in by_themselves if one.id in again])
     left = [one for one in claimed if ends[one.id].end in (PromiseEnd.BROKEN, PromiseEnd.NOT_RUN)]
-    votes: Mapping[str, Vote] = {}
-    if left:
-        talk.append(ChatMessage("user", _PROMPTS["check"].format(ends=_told(left, ends))))
-        votes = read_votes((await client.complete(talk)).text)
+    votes: Mapping[str, Vote] = await _check(piece, module, begin(), left, ends) if left else {}
     n_kept = sum(ends[one.id].end is PromiseEnd.KEPT for one in claimed)
     return Reading(dict(_judged(left, ends, votes, first_number)), n_kept)
+
+
+async def _check(
+    piece: CodePiece, module: str, client: ModelClient, claimed: Sequence[BrokenPromise], ends: Mapping[str, Shown]
+) -> Mapping[str, Vote]:
+    """Return what the model says of *claimed* in a conversation of its own, which is shown only the code concerned.
+
+    It has not seen how they were found: who has just named a place tends to stand by it, and all that was read would
+    be sent once more.
+    """
+    code = code_concerned(piece, {one.line for one in claimed}, "\n".join(one.test for one in claimed))
+    asked = _PROMPTS["check"].format(path=piece.path, module=module, code=code, claims=_claimed(claimed, ends))
+    reply = await client.complete([ChatMessage("system", _PROMPTS["who"]), ChatMessage("user", asked)])
+    return await beside_the_loop("Reading the reply", read_votes, reply.text)
 
 
 def _judged(
@@ -130,7 +142,7 @@ def read_promises(reply: str, piece: CodePiece) -> tuple[BrokenPromise, ...]:
         test = _TEST.search(told)
         if test is None or "def test" not in test[1] or len(test[1]) > _MOST_OF_TEST:
             continue
-        line = min(max(int(head[2]), 1), piece.n_lines) - 1
+        line = min(max(int(head[2]), 1), len(piece.lines)) - 1
         promise = head[3].strip().strip("*")[:MOST_OF_REASON]
         found.setdefault(
             head[1].lower(),
@@ -141,3 +153,12 @@ def read_promises(reply: str, piece: CodePiece) -> tuple[BrokenPromise, ...]:
 
 def _told(claimed: Sequence[BrokenPromise], ends: Mapping[str, Shown]) -> str:
     return "\n".join(f"{one.id} {ends[one.id].end}: {ends[one.id].said}".rstrip(": ") for one in claimed)
+
+
+def _claimed(claimed: Sequence[BrokenPromise], ends: Mapping[str, Shown]) -> str:
+    return "\n\n".join(
+        _PROMPTS["claim"].format(
+            id=one.id, line=one.line + 1, promise=one.promise, reason=one.reason, test=one.test, end=_told([one], ends)
+        )
+        for one in claimed
+    )

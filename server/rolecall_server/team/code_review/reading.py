@@ -51,7 +51,7 @@ async def read_code(desk: Desk, scope: ReviewScope, begin: Callable[[], ModelCli
         desk.report(f"reading {piece.path} for promises it does not keep", number / len(pieces))
         module = _module(piece.path)
         runs = _Runs(desk, piece.path)
-        reading = await find_broken_promises(piece, module, begin(), runs.run, len(found) + 1)
+        reading = await find_broken_promises(piece, module, begin, runs.run, len(found) + 1)
         found |= {_placed(desk.snapshot, one): verdict for one, verdict in reading.verdicts.items()}
         n_kept += reading.n_kept
     return ReadCode(found, n_kept, max(0, len(pieces) - _MOST_PIECES))

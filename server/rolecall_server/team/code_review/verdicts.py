@@ -23,7 +23,7 @@ from rolecall_server.store.messages import NewMessage
 from rolecall_server.team.code_review.reading import ReadCode, read_code
 from rolecall_server.team.code_review.refuting import refuted_by_runs
 from rolecall_server.team.messages.board import Pool, as_draft, body_of, load_pool
-from rolecall_server.team.model_stack import conversation
+from rolecall_server.team.model_stack import OF_A_READING, conversation
 from rolecall_server.team.plan.planning import request_in, request_of
 from rolecall_server.team.plan.steps import Step
 from rolecall_server.team.request import Desk, RoleName, RunRequest
@@ -107,7 +107,8 @@ async def judge_code(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
     async with open_bench(repository, desk.report) as bench:
         seated = replace(desk, bench=bench)
         verdicts = await _judged(seated, left)
-        read = await read_code(seated, scope, lambda: conversation(seated)) if scope.reads else ReadCode()
+        reader = replace(seated, tool_limits=OF_A_READING)
+        read = await read_code(reader, scope, lambda: conversation(reader)) if scope.reads else ReadCode()
     kept_back = tuple(one.id for one in left if one.id not in verdicts)
     verdicts |= {one.id: verdict for one, verdict in read.verdicts.items()}
     judged = JudgedCode(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rolecall_analysis import Snapshot
-from rolecall_server.craft.code_review.pieces import CodePiece, pieces_of
+from rolecall_server.craft.code_review.pieces import CodePiece, code_concerned, pieces_of
 from rolecall_server.model import estimate_tokens
 
 SHOP = """\
@@ -44,7 +45,7 @@ def test_a_short_file_is_read_at_once_with_its_line_numbers() -> None:
     (piece,) = pieces(SHOP, 1_000)
     assert [line[6:] for line in piece.code.splitlines()] == SHOP.splitlines()
     assert piece.code.startswith("    1 import re\n")
-    assert piece.n_lines == len(SHOP.splitlines())
+    assert len(piece.lines) == len(SHOP.splitlines())
 
 
 def test_of_a_changed_file_the_functions_that_changed_are_read_with_their_class_and_the_files_head() -> None:
@@ -70,3 +71,25 @@ def test_each_function_is_read_and_no_piece_is_too_long(lengths: list[int], most
     assert all(estimate_tokens(one.code) <= most_tokens for one in found)
     read = [name for one in found for name in re.findall(r"def (f\d+)\(", one.code)]
     assert read == [f"f{number}" for number in range(len(lengths))]
+
+
+@pytest.mark.parametrize(
+    ("places", "words", "shown"),
+    [
+        ({9}, "", "6-7,9-10"),
+        ({15}, "", "6-7,12-16"),
+        (set(), "assert last() == 3", "19-20"),
+        (set(), "assert Shop().second() == WORD", "3,6-7,12-16"),
+        ({3}, "", "1-16"),
+    ],
+)
+def test_the_code_concerned_is_whole_functions_with_the_heads_of_their_classes(
+    places: set[int], words: str, shown: str
+) -> None:
+    (piece,) = pieces(SHOP, 1_000)
+    told = [int(line[:5]) for line in code_concerned(piece, places, words).splitlines() if line != "..."]
+    runs = [(int(first), int(last or first)) for first, _, last in (one.partition("-") for one in shown.split(","))]
+    wanted = [number for first, last in runs for number in range(first, last + 1)]
+    assert [number for number in told if piece.lines[number - 1].strip()] == [
+        number for number in wanted if piece.lines[number - 1].strip()
+    ]
