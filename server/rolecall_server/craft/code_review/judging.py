@@ -10,6 +10,7 @@ from enum import StrEnum
 
 from rolecall_analysis import Definition, Snapshot, definitions_in
 from rolecall_server.craft.code_review.candidates import ReviewCandidate
+from rolecall_server.craft.code_review.module_bindings import binding_lines
 from rolecall_server.craft.code_review.pieces import numbered
 from rolecall_server.model import ChatMessage, ModelClient, estimate_tokens
 from rolecall_server.model.prompts import prompts_beside
@@ -190,7 +191,9 @@ def _describe(candidate: ReviewCandidate) -> str:
 
 
 def _code(snapshot: Snapshot, lines: Sequence[str], candidates: Sequence[ReviewCandidate]) -> str:
-    """Return the functions around *candidates*, whole, with the heads of their classes."""
+    """Return the functions around *candidates*, whole, with the heads of their classes, and the lines of the module
+    that give a value to the names they are about.
+    """
     shown: set[int] = set()
     for candidate in candidates:
         around = _around(snapshot, candidate)
@@ -201,7 +204,16 @@ def _code(snapshot: Snapshot, lines: Sequence[str], candidates: Sequence[ReviewC
             if function is not None
             else _near(candidate, _NEAR_LINES)
         )
+        shown |= binding_lines("".join(lines), _name_at(candidate, lines))
     return "".join(numbered(lines, shown))
+
+
+def _name_at(candidate: ReviewCandidate, lines: Sequence[str]) -> str:
+    """Return the name that *candidate* is about; empty where it is about something longer."""
+    span = candidate.fault.span
+    is_short = span.start.line == span.end.line < len(lines)
+    word = lines[span.start.line][span.start.column : span.end.column] if is_short else ""
+    return word if word.isidentifier() else ""
 
 
 def _around(snapshot: Snapshot, candidate: ReviewCandidate) -> list[Definition]:

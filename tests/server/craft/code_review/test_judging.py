@@ -56,6 +56,23 @@ async def test_the_model_sees_each_function_whole_and_nothing_else_of_the_file()
     assert "line 10: `found.group` fails where `found` is None" in shown
 
 
+async def test_the_model_sees_where_the_module_gives_the_name_a_value() -> None:
+    text = """\
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import json
+LIMIT = 1
+
+
+def load(path):
+    return json.loads(path)
+"""
+    snapshot = Snapshot().with_changes({"shop.py": text})
+    (found,) = batches(snapshot, {"shop.py": text}, candidates_in(snapshot, ["shop.py"]), 10_000)
+    assert "    3 if TYPE_CHECKING:\n    4     import json\n...\n    8 def load" in found.code
+
+
 async def test_a_verdict_that_the_self_check_confirms_takes_two_calls() -> None:
     verdicts, model = await judged(said(c1="real", c2="not_real"), said(c1="real", c2="not_real"))
     assert verdicts == {
