@@ -190,7 +190,7 @@ async def test_a_question_that_was_answered_is_told_by_its_answer_alone(tmp_path
     run = team_run(tmp_path, TeamModel(shop_speeches(Product_Manager=fenced(asked)))).begin(BRIEF)
     for who in ("Architect", "Engineer T1", "Reviewer"):
         text = await told(run, who)
-        assert text.count("Is the rate a share?") == 1, who
+        assert text.count("- Q1: Is the rate a share?\n  a share (") == 1, who
         assert "per cent" not in text
         assert "**Answer:**" not in text
 
@@ -241,6 +241,28 @@ async def test_who_answers_a_review_is_told_the_requirements_it_rests_on(tmp_pat
     )
     text = await told(team_run(tmp_path, TeamModel(speeches)).begin(BRIEF), "Engineer answer")
     assert REQUIREMENTS["requirements"][0]["consequence"] in text
+
+
+async def test_who_answers_a_review_is_shown_the_changed_files_that_it_is_about_and_the_names_of_the_others(
+    tmp_path: Path,
+) -> None:
+    finding = {
+        "id": "F1",
+        "title": "Below 0.",
+        "severity": "minor",
+        "file": "shop/price.py",
+        "first_line": 4,
+        "last_line": 4,
+        "rests_on": "R1",
+    }
+    for file, is_all_shown in (("shop/price.py", False), ("shop/cart.py", True)):
+        review = fenced({"title": "One", "findings": [{**finding, "file": file}]})
+        speeches = shop_speeches(Reviewer=review, Engineer_answer="ANSWER F1: declined: it may be.")
+        text = await told(team_run(tmp_path / file, TeamModel(speeches)).begin(BRIEF), "Engineer answer")
+        assert "## shop/price.py\n" in text, file
+        assert ("def test_" in text) is is_all_shown, file
+        others = "Also changed, and not shown, as no finding is about them: "
+        assert (others in text) is not is_all_shown, file
 
 
 async def test_who_repairs_a_change_is_told_the_requirements_and_the_design(tmp_path: Path) -> None:

@@ -188,11 +188,17 @@ def _shown(message: MessageRow, workspace: Workspace, said: _ToldElsewhere = _To
     if message.kind in ("brief", "doubt"):
         return brief_text(message) if message.kind == "brief" else settled_by([message])
     if message.kind in ("answers", "correction"):
-        return "\n".join(f"- {one['question']}\n  {one['answer']} ({one['by']})" for one in _answers_in(message))
+        return "\n".join(map(_told_answer, _answers_in(message)))
     if message.kind in ("edits", "tests", "change", "answered"):
         edits = content_of(message, Edits)
         return f"{edits.rationale}\n\n{change_of(edits, workspace)}"
     return json.dumps(body_of(message), ensure_ascii=False, indent=1)
+
+
+def _told_answer(answer: Mapping[str, str]) -> str:
+    """Return a question with its answer; documents name it by its id, which runs of earlier versions did not keep."""
+    name = f"{answer['id']}: " if "id" in answer else ""
+    return f"- {name}{answer['question']}\n  {answer['answer']} ({answer['by']})"
 
 
 def _in_short_form(content: Content, said: _ToldElsewhere) -> Content:

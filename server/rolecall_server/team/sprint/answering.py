@@ -37,6 +37,7 @@ from rolecall_server.team.sprint.whole_change import (
 )
 from rolecall_server.team.test_quality.trials import red_and_green
 from rolecall_server.text_work import beside_the_loop
+from rolecall_server.workspace import Workspace
 
 _PROMPTS = prompts_beside(__file__)
 _ANSWERED = re.compile(
@@ -106,10 +107,23 @@ def _review_opening(step: Step, desk: Desk, edits: Edits, findings: tuple[Findin
     )
     told = (
         f"{tell(measures_in(step), desk.workspace)}\n"
-        f"# Your change; the files are as it leaves them\n\n{change_of(edits, desk.workspace)}\n"
+        f"# Your change; the files are as it leaves them\n\n{_change_concerned(edits, desk.workspace, findings)}\n"
         f"# The review\n\n{listed}\n\n# What to do now\n\n{_PROMPTS['answer']}"
     )
     return repair_opening("engineer.md", told, EDIT_FORMAT + FILE_OPERATIONS)
+
+
+def _change_concerned(edits: Edits, workspace: Workspace, findings: tuple[Finding, ...]) -> str:
+    """Return the changes of the files that *findings* are about, and the names of the other files that changed; all
+    changes where a finding is about none of them.
+    """
+    named = {one.file for one in findings}
+    others = sorted(edits.files.keys() - named)
+    if not others or not named <= edits.files.keys():
+        return change_of(edits, workspace)
+    concerned = {path: text for path, text in edits.files.items() if path in named}
+    shown = change_of(edits.model_copy(update={"files": concerned}), workspace)
+    return f"{shown}\n{_PROMPTS['others'].format(others=', '.join(others))}\n"
 
 
 def _numbered(reviews: Iterable[Review]) -> tuple[Finding, ...]:

@@ -295,6 +295,7 @@ def _answers_before(pool: Pool, kind: str = "answers") -> dict[str, dict[str, st
 def _answer(question: Question, said: str) -> dict[str, str]:
     by = "the developer" if said else f"{NOBODY} answered, so what was recommended holds"
     return {
+        "id": question.id,
         "question": question.title,
         "answer": said or question.recommended,
         "recommended": question.recommended,
