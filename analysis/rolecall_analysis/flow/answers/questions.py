@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 from rolecall_analysis.flow.answers.calls import CallEdge, as_edges
 from rolecall_analysis.flow.answers.mentioning import (
@@ -50,11 +50,11 @@ def call_graph(snapshot: Snapshot, read_text: ReadText, below: str = "") -> tupl
 
     *read_text* gives the text of a path, None if there is none. Calls of a class are calls of its ``__init__``.
     """
-    flow = new_flow(snapshot.modules, code_reader(read_text, read_module), is_whole=True)
     prefix = f"{below.strip('/')}/" if below.strip("/") else ""
     wanted = sorted(path for path in snapshot.modules.files.values() if path.startswith(prefix))
-    follow_everything(flow, [location_of(path) for path in wanted])
-    return as_edges(flow, [key for key in flow.edges if key[0].startswith(prefix)])
+    with closing(new_flow(snapshot.modules, code_reader(read_text, read_module), is_whole=True)) as flow:
+        follow_everything(flow, [location_of(path) for path in wanted])
+        return as_edges(flow, [key for key in flow.edges if key[0].startswith(prefix)])
 
 
 @_without_collection()
@@ -66,15 +66,14 @@ def callees_at(snapshot: Snapshot, read_text: ReadText, path: str, position: Pos
         return ()
     offset = places_in(code.source).offset(position)
     scope = _innermost(code, offset)
-    flow = new_flow(snapshot.modules, read_code, is_whole=False)
-    follow_scopes(flow, [(code, scope)])
-    if not _edges_around(flow, path, offset):
-        follow_scopes(flow, scopes_using(snapshot, read_code, called_as(scope), path, PASSING))
-        guess_calls(flow, method_definers(snapshot, read_code), lambda site: _is_around(site, path, offset))
-    doubt_choices(flow)
-    doubt_parameters(flow)
-    found = _edges_around(flow, path, offset)
-    edges = as_edges(flow, found)
+    with closing(new_flow(snapshot.modules, read_code, is_whole=False)) as flow:
+        follow_scopes(flow, [(code, scope)])
+        if not _edges_around(flow, path, offset):
+            follow_scopes(flow, scopes_using(snapshot, read_code, called_as(scope), path, PASSING))
+            guess_calls(flow, method_definers(snapshot, read_code), lambda site: _is_around(site, path, offset))
+        doubt_choices(flow)
+        doubt_parameters(flow)
+        edges = as_edges(flow, _edges_around(flow, path, offset))
     return tuple(sorted(edges, key=lambda edge: not edge.certain))
 
 
@@ -93,19 +92,18 @@ def callers_of(
     targets = [scope for scope in code.scopes if scope.qualified_name in (name, f"{name}.__init__")] if code else []
     if code is None or not targets:
         return ()
-    flow = new_flow(snapshot.modules, read_code, is_whole=False)
-    follow_scopes(flow, [(code, scope) for scope in targets])
-    for scope in targets:
-        follow_scopes(flow, scopes_using(snapshot, read_code, called_as(scope), path, reach))
-    if holders := names_holding(flow, targets):
-        follow_scopes(flow, scopes_using(snapshot, read_code, holders, path, reach))
-    doubt_choices(flow)
-    doubt_parameters(flow)
-    add_overrides(flow)
-    names = {scope.name for scope in targets}
-    guess_calls(flow, method_definers(snapshot, read_code), lambda site: site.name in names)
-    indices = {scope.index for scope in targets}
-    return as_edges(flow, [key for key in flow.edges if key[2] == path and key[3] in indices])
+    names, indices = {scope.name for scope in targets}, {scope.index for scope in targets}
+    with closing(new_flow(snapshot.modules, read_code, is_whole=False)) as flow:
+        follow_scopes(flow, [(code, scope) for scope in targets])
+        for scope in targets:
+            follow_scopes(flow, scopes_using(snapshot, read_code, called_as(scope), path, reach))
+        if holders := names_holding(flow, targets):
+            follow_scopes(flow, scopes_using(snapshot, read_code, holders, path, reach))
+        doubt_choices(flow)
+        doubt_parameters(flow)
+        add_overrides(flow)
+        guess_calls(flow, method_definers(snapshot, read_code), lambda site: site.name in names)
+        return as_edges(flow, [key for key in flow.edges if key[2] == path and key[3] in indices])
 
 
 def _innermost(code: ModuleCode, offset: int) -> FlowScope:
