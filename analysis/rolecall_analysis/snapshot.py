@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypeVar, cast
 
 from rolecall_analysis.extraction import facts_of
+from rolecall_analysis.facts.latest import Latest
 from rolecall_analysis.facts.mentions import Mentions
 from rolecall_analysis.facts.records import Decoded, Files, Record
 from rolecall_analysis.folder import is_source, read_start
@@ -19,15 +20,22 @@ from rolecall_analysis.values import FileFacts
 _Value = TypeVar("_Value")
 
 
+_MOST_ANSWERS = 500
+"""So many answers to questions about a snapshot are kept, and so many snapshots with changes made to it:"""
+_MOST_SUPPOSED = 4
+
+
 class Snapshot:
     """The knowledge of every source file of a repository. It never changes; what it derives, it remembers."""
 
-    __slots__ = ("_derived", "_files", "_from_files", "_from_paths", "_mentions", "_root")
+    __slots__ = ("_answers", "_derived", "_files", "_from_files", "_from_paths", "_mentions", "_root", "_supposed")
 
     def __init__(self, root: Path | None = None, mentions: Mentions | None = None) -> None:
         self._root = root
         self._files = Files(Decoded())
         self._mentions = Mentions() if mentions is None else mentions
+        self._answers = Latest(_MOST_ANSWERS)
+        self._supposed = Latest(_MOST_SUPPOSED)
         self._derived: dict[Hashable, object] = {}
         self._from_files: dict[tuple[Hashable, str], tuple[Record | None, object]] = {}
         self._from_paths: dict[Hashable, object] = {}
@@ -71,6 +79,10 @@ class Snapshot:
         """Return the result of *compute* for this snapshot, which is computed once for each *key*."""
         return self._remembered(self._derived, key, compute)
 
+    def answered(self, question: Hashable, answer: Callable[[Snapshot], _Value]) -> _Value:
+        """As `derived`, for questions of which there are many: only the answers given lately are remembered."""
+        return self._answers.value(question, lambda: answer(self))
+
     def derived_from_paths(self, key: Hashable, compute: Callable[[Snapshot], _Value]) -> _Value:
         """As `derived`, for what depends on the paths of the files alone: it outlives a change of their contents."""
         return self._remembered(self._from_paths, key, compute)
@@ -88,11 +100,17 @@ class Snapshot:
         return cast("_Value", known[1])
 
     def with_changes(self, changes: Mapping[str, str | None]) -> Snapshot:
-        """This snapshot if the files in *changes* had those texts; None deletes. What is no source is ignored."""
-        records = {
-            path: None if text is None else _supposed(path, text) for path, text in changes.items() if is_source(path)
-        }
-        return self.with_records(records)
+        """This snapshot if the files in *changes* had those texts; None deletes. What is no source is ignored.
+
+        The same changes give the same snapshot, with all that it derived, as long as few others were asked for since.
+        """
+        sources = {path: text for path, text in changes.items() if is_source(path)}
+        return self._supposed.value(frozenset(sources.items()), lambda: self._with_texts(sources))
+
+    def _with_texts(self, texts: Mapping[str, str | None]) -> Snapshot:
+        return self.with_records(
+            {path: None if text is None else _supposed(path, text) for path, text in texts.items()}
+        )
 
     def with_records(self, changes: Mapping[str, Record | None], mentions: Mentions | None = None) -> Snapshot:
         """This snapshot with some records replaced; None removes.
@@ -103,7 +121,7 @@ class Snapshot:
         after._root = self._root
         after._files = self._files.with_records(changes)
         after._mentions = self._mentions if mentions is None else mentions
-        after._derived = {}
+        after._answers, after._supposed, after._derived = Latest(_MOST_ANSWERS), Latest(_MOST_SUPPOSED), {}
         # All snapshots share this: an entry counts only for the very record that it was computed from.
         after._from_files = self._from_files
         same_paths = all((path in self._files) == (record is not None) for path, record in changes.items())

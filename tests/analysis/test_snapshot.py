@@ -145,3 +145,20 @@ def test_many_changes_keep_all_files_and_a_few_decoded() -> None:
     assert files["m1.py"] is files["m1.py"]
     with pytest.raises(KeyError):
         files["m0.py"]
+
+
+def test_what_follows_from_changes_is_worked_out_once_for_the_same_changes() -> None:
+    snapshot, asked = Snapshot(), list[object]()
+    for text in ("a = 1", "a = 2", "a = 1"):
+        snapshot.with_changes({"new.py": text, "notes.md": "is no source"}).derived("asked", asked.append)
+    assert len(asked) == 2
+    assert "new.py" not in snapshot.files
+
+
+def test_an_answer_is_remembered_until_many_others_were_asked_for() -> None:
+    snapshot, asked = Snapshot(), list[int]()
+    for question in [0, 0, *range(1000), 0]:
+        assert (
+            snapshot.answered(question, lambda _, question=question: asked.append(question) or -question) == -question
+        )
+    assert asked == [*range(1000), 0]

@@ -47,6 +47,11 @@ def callers(
     A class's callers construct it; those of ``__init__`` are its class's as well; a property's read it. Names are
     followed everywhere, values in Python code as far as *reach* says; None: not at all.
     """
+    sites = snapshot.answered((callers, definition, reach), lambda now: _callers(now, definition, reach))
+    return tuple(site for site in sites if site.certain or not certain_only)
+
+
+def _callers(snapshot: Snapshot, definition: Definition, reach: Reach | None) -> list[CallSite]:
     wanted = [definition]
     if definition.name == "__init__" and (owner := holder_of(snapshot, definition)) is not None:
         wanted.append(owner)
@@ -55,9 +60,7 @@ def callers(
         sites.extend(_accesses(snapshot, definition))
     elif reach is not None and definition.kind != "variable":
         sites = _with_flow(snapshot, definition, sites, reach)
-    found = [site for site in sites if site.certain or not certain_only]
-    found.sort(key=lambda s: (not s.certain, s.path != definition.path, s.path, s.call.span))
-    return tuple(found)
+    return sorted(sites, key=lambda s: (not s.certain, s.path != definition.path, s.path, s.call.span))
 
 
 def _with_flow(snapshot: Snapshot, definition: Definition, sites: list[CallSite], reach: Reach) -> Iterable[CallSite]:
