@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -44,18 +43,21 @@ class CheckedFile:
     inference: Inference
     reader: ScopedFile
     tree: ast.Module
+    all_nodes: tuple[ast.AST, ...]
+    """Those of the tree: to walk through it takes longer than what is done with most of them."""
     guarded: set[ast.AST]
     text: str
 
-    def nodes(self) -> Iterator[ast.AST]:
-        """Return the nodes that are judged."""
-        return (node for node in ast.walk(self.tree) if node not in self.guarded)
+    @cached_property
+    def nodes(self) -> tuple[ast.AST, ...]:
+        """The nodes that are judged."""
+        return tuple(node for node in self.all_nodes if node not in self.guarded)
 
     @cached_property
     def lines_after(self) -> dict[Absent, list[int]]:
         """The lines, from 0, that read something of what is not there, or give it an argument by name."""
         found: dict[Absent, list[int]] = {}
-        for node in self.nodes():
+        for node in self.nodes:
             if isinstance(node, ast.Attribute):
                 lines, of = [(node.end_lineno or node.lineno) - 1], node.value
             elif isinstance(node, ast.Call):
@@ -72,11 +74,11 @@ class CheckedFile:
         """The attributes that the file assigns to something, or tells by a string."""
         stored = {
             node.attr
-            for node in ast.walk(self.tree)
+            for node in self.all_nodes
             if isinstance(node, ast.Attribute) and not isinstance(node.ctx, ast.Load)
         }
         return stored | {
-            node.value for node in ast.walk(self.tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+            node.value for node in self.all_nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
 
 
@@ -89,4 +91,5 @@ def read_checked(world: World, path: str, inference: Inference) -> CheckedFile |
         return None
     tree = reader.scopes.module.node
     assert isinstance(tree, ast.Module)
-    return CheckedFile(world, inference, reader, tree, guarded_nodes(tree), world.text(path))
+    nodes = tuple(ast.walk(tree))
+    return CheckedFile(world, inference, reader, tree, nodes, guarded_nodes(nodes), world.text(path))

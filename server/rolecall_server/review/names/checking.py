@@ -54,7 +54,7 @@ def _after(reading: CheckedFile, wrong: WrongName) -> list[int]:
 
 def _wrong_imports(reading: CheckedFile) -> Iterator[WrongName]:
     world, importer = reading.world, reading.reader.module
-    for node in reading.nodes():
+    for node in reading.nodes:
         if isinstance(node, ast.Import):
             for one in node.names:
                 if lacks_module(world, importer, one.name):
@@ -102,7 +102,7 @@ def _shows_submodules(world: World, module: CodeModule) -> bool:
 
 
 def _wrong_attributes(reading: CheckedFile) -> Iterator[WrongName]:
-    for node in reading.nodes():
+    for node in reading.nodes:
         if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load) or node.attr.startswith("__"):
             continue
         if node.attr in reading.assigned:
@@ -179,7 +179,7 @@ def _texts(world: World, paths: Iterable[str], name: str) -> Iterator[str]:
 
 
 def _wrong_calls(reading: CheckedFile) -> Iterator[WrongName]:
-    for node in reading.nodes():
+    for node in reading.nodes:
         if not isinstance(node, ast.Call) or _is_checked(reading, node.func):
             continue
         callees = reading.inference.values(reading.reader, node.func)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 _CAUGHT = frozenset(
     {"AttributeError", "BaseException", "Exception", "ImportError", "ModuleNotFoundError", "NameError", "TypeError"}
@@ -18,16 +18,16 @@ _EXPECTED = re.compile(r"raises|suppress|assertRaises|warns", re.IGNORECASE)
 _SKIPPED = re.compile(r"skip|xfail|require", re.IGNORECASE)
 
 
-def guarded_nodes(tree: ast.Module) -> set[ast.AST]:
-    """Return all nodes of *tree* that lie in code made for other versions too, or that is expected to fail."""
+def guarded_nodes(nodes: Iterable[ast.AST]) -> set[ast.AST]:
+    """Return those of *nodes*, all of a tree, that lie in code made for other versions too, or expected to fail."""
     found: set[ast.AST] = set()
-    for part in _guarded_parts(tree):
+    for part in _guarded_parts(nodes):
         found.update(ast.walk(part))
     return found
 
 
-def _guarded_parts(tree: ast.Module) -> Iterator[ast.AST]:
-    for node in ast.walk(tree):
+def _guarded_parts(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    for node in nodes:
         match node:
             case ast.Try() | ast.TryStar() if any(map(_catches, node.handlers)):
                 yield from (*node.body, *node.handlers, *node.orelse)

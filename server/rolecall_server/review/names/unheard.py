@@ -6,7 +6,7 @@ import ast
 import builtins
 import re
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -34,7 +34,7 @@ def unheard_names(reading: CheckedFile, changed: Collection[str]) -> Iterator[Wr
     if not reading.world.installed.library() or not _imports_are_there(reading):
         return  # names of Python's own, or of a package, are not known
     judged: dict[str, bool] = {}
-    introduced = _introduced(reading.tree)
+    introduced = _introduced(reading.all_nodes)
     for name, line in _candidates(reading):
         if name in introduced or len(name) < _SHORTEST or name.startswith("__"):
             continue
@@ -51,7 +51,7 @@ def _imports_are_there(reading: CheckedFile) -> bool:
 
 
 def _candidates(reading: CheckedFile) -> Iterator[tuple[str, int]]:
-    for node in reading.nodes():
+    for node in reading.nodes:
         if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             if reading.inference.values(reading.reader, node.value) is None:
                 yield node.attr, (node.end_lineno or node.lineno) - 1
@@ -68,21 +68,25 @@ def _takes_any(function: ast.expr) -> bool:
     return isinstance(function, ast.Attribute) and function.attr in _NAMING
 
 
-def _introduced(tree: ast.Module) -> set[str]:
-    """Return the names that a file brings about: bound, assigned, in a string, or given as well as read."""
-    found = set[str]()
-    for node in ast.walk(tree):
+def _introduced(nodes: Iterable[ast.AST]) -> set[str]:
+    """Return the names that the *nodes* of a file bring about: bound, assigned, in a string, or given as well as
+    read.
+    """
+    found, given, read = set[str](), set[str](), set[str]()
+    for node in nodes:
         match node:
-            case ast.Attribute(attr=name, ctx=ast.Store() | ast.Del()) | ast.Name(id=name) | ast.arg(arg=name):
+            case ast.Attribute(attr=name, ctx=ast.Load()):
+                read.add(name)
+            case ast.Attribute(attr=name) | ast.Name(id=name) | ast.arg(arg=name):
                 found.add(name)
+            case ast.Call():
+                given.update(one.arg for one in node.keywords if one.arg)
             case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                 found.add(name)
             case ast.Constant(value=str(text)):
                 found.update(word.replace("-", "_") for word in _WORD.findall(text))
             case _:
                 pass
-    given = {one.arg for node in ast.walk(tree) if isinstance(node, ast.Call) for one in node.keywords if one.arg}
-    read = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
     return found | (given & read)
 
 
@@ -91,7 +95,7 @@ def _is_unheard(reading: CheckedFile, name: str, changed: Collection[str]) -> bo
     if name in _built_in_names():
         return False
     for other in world.snapshot.mentioning(name):
-        if other != path and (other not in changed or _brings_about(world.text(other), name)):
+        if other != path and (other not in changed or name in _brought_about(world, other)):
             return False
     if any(f"{quote}{name}{quote}" in text for text in _own_texts(world, changed) for quote in "\"'"):
         return False
@@ -105,11 +109,16 @@ def _own_texts(world: World, changed: Collection[str]) -> tuple[str, ...]:
     return world.derived("own texts", lambda: tuple(world.snapshot.text(path) or "" for path in paths[:_MOST_FILES]))
 
 
-def _brings_about(text: str, name: str) -> bool:
-    try:
-        return name in _introduced(parse_python(text))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+def _brought_about(world: World, path: str) -> set[str]:
+    """Return the names that the file *path* brings about."""
+
+    def read() -> set[str]:
+        try:
+            return _introduced(ast.walk(parse_python(world.text(path))))
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return set[str]()
+
+    return world.derived(("brought about", path), read)
 
 
 def _packages(reading: CheckedFile) -> frozenset[str]:
