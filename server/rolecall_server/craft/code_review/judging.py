@@ -19,6 +19,8 @@ from rolecall_server.workspace import split_lines
 
 MOST_AT_ONCE = 8
 """Candidates of one file in one request."""
+_MOST_STEPS = 8
+"""Of a way, the last ones: in a long module most of what was decided before has no bearing."""
 _NEAR_LINES = 12
 """Shown around a candidate that is in no function."""
 MOST_OF_REASON = 600
@@ -101,7 +103,8 @@ async def judge(batch: Batch, begin: Callable[[], ModelClient]) -> dict[str, Ver
     ids = [one.id for one in batch.candidates]
     client = begin()
     listed = "\n\n".join(map(_describe, batch.candidates))
-    opening = _PROMPTS["task"].format(path=batch.path, code=batch.code, candidates=listed)
+    kinds = _kinds(batch.candidates)
+    opening = _PROMPTS["task"].format(path=batch.path, code=batch.code, kinds=kinds, candidates=listed)
     talk = [ChatMessage("system", _PROMPTS["who"]), ChatMessage("user", opening)]
     first = await _votes(client, talk, ids)
     if not first:
@@ -126,7 +129,8 @@ async def _decide(
         f"Another says {second[one.id].judgement}: {second[one.id].reason}"
         for one in split
     ]
-    asked = _PROMPTS["decide"].format(path=batch.path, code=batch.code, candidates="\n\n".join(views))
+    kinds = _kinds(split)
+    asked = _PROMPTS["decide"].format(path=batch.path, code=batch.code, kinds=kinds, candidates="\n\n".join(views))
     talk = [ChatMessage("system", _PROMPTS["who"]), ChatMessage("user", asked)]
     return await _votes(client, talk, [one.id for one in split])
 
@@ -177,16 +181,25 @@ def reason_in(told: str) -> str:
     return " ".join((told[because.end() :] if because is not None else told).split()).strip(" -")[:MOST_OF_REASON]
 
 
+def _kinds(candidates: Sequence[ReviewCandidate]) -> str:
+    """Return what is asked about *candidates*, once for each rule."""
+    rules = dict.fromkeys(one.rule for one in candidates)
+    return "\n\n".join(
+        _PROMPTS["kind"].format(title=rule.title, question=rule.question, post_condition=rule.post_condition)
+        for rule in rules
+    )
+
+
 def _describe(candidate: ReviewCandidate) -> str:
-    fault, rule = candidate.fault, candidate.rule
+    fault = candidate.fault
+    steps = [f"line {step.span.start.line + 1}: {step.text}" for step in fault.way]
+    shown = [*(("…",) if len(steps) > _MOST_STEPS else ()), *steps[-_MOST_STEPS:]]
     return _PROMPTS["candidate"].format(
         id=candidate.id,
         line=fault.span.start.line + 1,
-        title=rule.title,
+        title=candidate.rule.title,
         message=fault.message,
-        way="; ".join(f"line {step.span.start.line + 1}: {step.text}" for step in fault.way) or "at once",
-        question=rule.question,
-        post_condition=rule.post_condition,
+        way="; ".join(shown) or "at once",
     )
 
 

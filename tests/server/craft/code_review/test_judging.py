@@ -56,6 +56,21 @@ async def test_the_model_sees_each_function_whole_and_nothing_else_of_the_file()
     assert "line 10: `found.group` fails where `found` is None" in shown
 
 
+async def test_what_a_rule_asks_is_said_once_and_of_a_long_way_the_last_steps() -> None:
+    tests = "".join(f"    if a == {number}:\n        print(a)\n" for number in range(20))
+    text = f"def load(a):\n{tests}    if a:\n        b = 1\n        c = 1\n    print(b)\n    print(c)\n"
+    snapshot = Snapshot().with_changes({"shop.py": text})
+    (found,) = batches(snapshot, {"shop.py": text}, candidates_in(snapshot, ["shop.py"]), 10_000)
+    model = ScriptedModel([said(c1="real", c2="real")] * 2)
+    await judge(found, lambda: model)
+    shown = model.asked[0][1].text
+    assert shown.count("Safe if: Every way that reaches the read") == 1
+    ways = [line for line in shown.splitlines() if line.startswith("Way: ")]
+    assert [way.count("line ") for way in ways] == [8, 8]
+    assert ways[0].startswith("Way: …; line ")
+    assert ways[0].endswith("; line 45: `b` is read")
+
+
 async def test_the_model_sees_where_the_module_gives_the_name_a_value() -> None:
     text = """\
 from typing import TYPE_CHECKING
