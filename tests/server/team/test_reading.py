@@ -134,6 +134,15 @@ async def test_what_the_model_looks_up_is_answered_with_the_workspaces_python(tm
     assert "Serialize" in model.last_words[1]
 
 
+async def test_the_model_is_told_how_often_it_may_look_things_up(tmp_path: Path) -> None:
+    replies = [BROKEN, "p1: real\nbecause: 0 is all"]
+    _, model, _ = await review(tmp_path, replies)
+    told = [messages[0].text for messages in model.asked]
+    assert all("in at most 1 rounds and 6 calls" in text for text in told)
+    assert told[0].startswith("You read the code")
+    assert told[1].startswith("You decide whether")
+
+
 async def test_what_one_run_has_no_room_for_is_counted(tmp_path: Path) -> None:
     files = {f"m{number}.py": TEXT for number in range(6)}
     judged, _, _ = await review(tmp_path, ["none"] * 4, files)

@@ -113,7 +113,7 @@ def _fits(lines: Sequence[str], shown: set[int], most_tokens: float) -> bool:
 
 
 def numbered(lines: Sequence[str], shown: Collection[int]) -> Iterator[str]:
-    """Yield the lines *shown*, from 0, each behind its number from 1; three dots stand for those between."""
+    """Yield the lines *shown*, from 0, each behind its number from 1; three dots stand for those between and after."""
     previous = -1
     for number in sorted(shown):
         if number >= len(lines):
@@ -123,6 +123,8 @@ def numbered(lines: Sequence[str], shown: Collection[int]) -> Iterator[str]:
         # Python 3.11 allows no backslash between the braces of an f-string.
         yield f"{number + 1:>5} {lines[number].rstrip(chr(13) + chr(10))}\n"
         previous = number
+    if previous + 1 < len(lines):
+        yield "...\n"
 
 
 def _outermost_functions(definitions: Sequence[Definition]) -> list[Definition]:

@@ -74,34 +74,43 @@ class Reading:
     """Promises that were named, and whose test passes: the model was wrong."""
 
 
-async def find_broken_promises(
-    piece: CodePiece, module: str, begin: Callable[[], ModelClient], run_tests: RunTests, first_number: int = 1
-) -> Reading:
+@dataclass(frozen=True)
+class PromiseReader:
+    """The model that reads code, and what becomes of the tests that it writes."""
+
+    begin: Callable[[], ModelClient]
+    """Opens a conversation."""
+    run_tests: RunTests
+    with_limits: Callable[[str], str] = str
+    """Adds to a system prompt how often the model may look things up."""
+
+
+async def find_broken_promises(piece: CodePiece, module: str, reader: PromiseReader, first_number: int = 1) -> Reading:
     """Return the promises that the code of *piece* does not keep, numbered from *first_number*, with a verdict each.
 
-    *module* is the name under which tests import the file; *begin* opens a conversation.
+    *module* is the name under which tests import the file.
 
     Raises:
         RolecallError: the model failed.
     """
     opening = _PROMPTS["task"].format(path=piece.path, module=module, code=piece.code, most=MOST_AT_ONCE)
-    talk = [ChatMessage("system", _PROMPTS["who"]), ChatMessage("user", opening)]
-    client = begin()
+    talk = [ChatMessage("system", reader.with_limits(_PROMPTS["who"])), ChatMessage("user", opening)]
+    client = reader.begin()
     claimed = await _claims(client, talk, piece)
-    ends = dict(await run_tests(claimed))
+    ends = dict(await reader.run_tests(claimed))
     if by_themselves := [one for one in claimed if ends[one.id].end is PromiseEnd.BY_ITSELF]:
         talk.append(ChatMessage("user", _PROMPTS["broken tests"].format(ends=_told(by_themselves, ends))))
         again = {one.id: one for one in await _claims(client, talk, piece)}
         claimed = [again.get(one.id, one) for one in claimed]
-        ends |= await run_tests([again[one.id] for one in by_themselves if one.id in again])
+        ends |= await reader.run_tests([again[one.id] for one in by_themselves if one.id in again])
     left = [one for one in claimed if ends[one.id].end in (PromiseEnd.BROKEN, PromiseEnd.NOT_RUN)]
-    votes: Mapping[str, Vote] = await _check(piece, module, begin(), left, ends) if left else {}
+    votes: Mapping[str, Vote] = await _check(piece, module, reader, left, ends) if left else {}
     n_kept = sum(ends[one.id].end is PromiseEnd.KEPT for one in claimed)
     return Reading(dict(_judged(left, ends, votes, first_number)), n_kept)
 
 
 async def _check(
-    piece: CodePiece, module: str, client: ModelClient, claimed: Sequence[BrokenPromise], ends: Mapping[str, Shown]
+    piece: CodePiece, module: str, reader: PromiseReader, claimed: Sequence[BrokenPromise], ends: Mapping[str, Shown]
 ) -> Mapping[str, Vote]:
     """Return what the model says of *claimed* in a conversation of its own, which is shown only the code concerned.
 
@@ -110,7 +119,8 @@ async def _check(
     """
     code = code_concerned(piece, {one.line for one in claimed}, "\n".join(one.test for one in claimed))
     asked = _PROMPTS["check"].format(path=piece.path, module=module, code=code, claims=_claimed(claimed, ends))
-    reply = await client.complete([ChatMessage("system", _PROMPTS["who"]), ChatMessage("user", asked)])
+    system = reader.with_limits(_PROMPTS["judge"])
+    reply = await reader.begin().complete([ChatMessage("system", system), ChatMessage("user", asked)])
     return await beside_the_loop("Reading the reply", read_votes, reply.text)
 
 

@@ -6,15 +6,23 @@ import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 
 from rolecall_analysis import Snapshot, definitions_in, is_python, is_test
 from rolecall_server.craft.code_review.candidates import ReviewScope, changed_lines, changed_since
 from rolecall_server.craft.code_review.judging import Verdict
 from rolecall_server.craft.code_review.pieces import CodePiece, pieces_of
-from rolecall_server.craft.code_review.promises import BrokenPromise, PromiseEnd, Shown, find_broken_promises
+from rolecall_server.craft.code_review.promises import (
+    BrokenPromise,
+    PromiseEnd,
+    PromiseReader,
+    Shown,
+    find_broken_promises,
+)
 from rolecall_server.model import ModelClient
 from rolecall_server.sandbox import NotRun, TestResult, TestRun
+from rolecall_server.team.model_stack import with_limits
 from rolecall_server.team.request import Desk
 from rolecall_server.team.test_quality.test_placement import choose_test_path
 from rolecall_server.workspace import read_for_model, split_lines
@@ -50,8 +58,8 @@ async def read_code(desk: Desk, scope: ReviewScope, begin: Callable[[], ModelCli
     for number, piece in enumerate(pieces[:_MOST_PIECES]):
         desk.report(f"reading {piece.path} for promises it does not keep", number / len(pieces))
         module = _module(piece.path)
-        runs = _Runs(desk, piece.path)
-        reading = await find_broken_promises(piece, module, begin, runs.run, len(found) + 1)
+        reader = PromiseReader(begin, _Runs(desk, piece.path).run, partial(with_limits, desk=desk))
+        reading = await find_broken_promises(piece, module, reader, len(found) + 1)
         found |= {_placed(desk.snapshot, one): verdict for one, verdict in reading.verdicts.items()}
         n_kept += reading.n_kept
     return ReadCode(found, n_kept, max(0, len(pieces) - _MOST_PIECES))

@@ -53,6 +53,7 @@ def test_of_a_changed_file_the_functions_that_changed_are_read_with_their_class_
     assert "import re" in piece.code
     assert "class Shop:" in piece.code
     assert "return inner()" in piece.code
+    assert piece.code.splitlines()[-1] == "...", "the file goes on"
     assert "first" not in piece.code
     assert "last" not in piece.code
 

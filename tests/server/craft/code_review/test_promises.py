@@ -12,6 +12,7 @@ from rolecall_server.craft.code_review.pieces import pieces_of
 from rolecall_server.craft.code_review.promises import (
     BrokenPromise,
     PromiseEnd,
+    PromiseReader,
     Reading,
     Shown,
     find_broken_promises,
@@ -47,7 +48,7 @@ async def read(replies: Sequence[str], *ends: Mapping[str, Shown]) -> tuple[Read
     async def run(claimed: Sequence[BrokenPromise]) -> Mapping[str, Shown]:
         return waiting.pop(0) if claimed else {}
 
-    reading = await find_broken_promises(PIECE, "shop", lambda: model, run)
+    reading = await find_broken_promises(PIECE, "shop", PromiseReader(lambda: model, run))
     assert (len(model.asked), waiting) == (len(replies), [])
     return reading, model
 
