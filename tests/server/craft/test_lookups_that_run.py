@@ -128,6 +128,14 @@ async def test_a_snippet_may_define_what_needs_its_module(runnable: RunnableSour
         assert (await ask(sources, "run_python", code=code)).splitlines()[-1] == "A(x=1)"
 
 
+async def test_a_snippet_is_python_as_it_stands_without_what_our_own_files_import_from_the_future(
+    runnable: RunnableSources,
+) -> None:
+    async with runnable() as sources:
+        said = await ask(sources, "run_python", code="def f(x: int): ...\nf.__annotations__")
+        assert "{'x': <class 'int'>}" in said
+
+
 async def test_a_snippet_that_does_not_end_is_ended(runnable: RunnableSources) -> None:
     async with runnable(timeoutSeconds=2) as sources:
         told = await ask(sources, "run_python", code="while True: pass")

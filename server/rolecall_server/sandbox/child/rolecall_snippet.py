@@ -24,7 +24,7 @@ def main(snippet: str, report: str) -> int:
     linecache.cache[_NAME] = len(text), None, text.splitlines(keepends=True), _NAME
     module = sys.modules["__main__"] = types.ModuleType("__main__")
     try:
-        tree: Any = compile(text, _NAME, "exec", ast.PyCF_ONLY_AST)
+        tree: Any = compile(text, _NAME, "exec", ast.PyCF_ONLY_AST, dont_inherit=True)
     except (SyntaxError, ValueError) as error:
         return _tell(error, None)
     try:
@@ -38,9 +38,9 @@ def _run(tree: ast.Module, names: dict[str, Any]) -> None:
     last = tree.body[-1] if tree.body else None
     if isinstance(last, ast.Expr):
         tree.body.pop()
-    exec(compile(tree, _NAME, "exec"), names)  # noqa: S102
+    exec(compile(tree, _NAME, "exec", dont_inherit=True), names)  # noqa: S102
     if isinstance(last, ast.Expr):
-        value = eval(compile(ast.Expression(last.value), _NAME, "eval"), names)  # noqa: S307
+        value = eval(compile(ast.Expression(last.value), _NAME, "eval", dont_inherit=True), names)  # noqa: S307
         if value is not None:
             print(repr(value))
 

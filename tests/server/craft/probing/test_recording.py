@@ -103,6 +103,22 @@ async def test_examples_are_run_though_one_of_their_pieces_fails(stage_of: Stage
     assert sources(found, "widths") == ["widths([(table := Table(1)), table.add('abc'), table][-1])"]
 
 
+async def test_examples_are_python_as_they_stand_without_what_our_own_files_import_from_the_future(
+    stage_of: StageOf,
+) -> None:
+    stage = await stage_of(MODULE)
+    example = pieces_in(
+        """
+        >>> from thing import widths
+        >>> def sized(table: str): return [table]
+        >>> widths(sized(sized.__annotations__["table"].__name__))
+        []
+        """
+    )
+    found = await recorded(stage, MODULE, examples=[example])
+    assert sources(found, "widths") == ["widths(['str'])"]
+
+
 async def test_results_of_factories_objects_by_fields_and_constants_are_recorded(stage_of: StageOf) -> None:
     text = """
         from shapes import Point, UNIT

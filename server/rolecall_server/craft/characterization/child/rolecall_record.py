@@ -261,7 +261,7 @@ def run_examples(examples: list[str], recorder: CallRecorder) -> None:
         names: dict[str, Any] = {"__name__": "example"}
         for piece in text.split("\0"):
             with contextlib.suppress(BaseException), contextlib.redirect_stdout(io.StringIO()):
-                code = compile(piece, "<example>", "exec")
+                code = compile(piece, "<example>", "exec", dont_inherit=True)
                 sys.setprofile(recorder.hook())
                 exec(code, names)  # noqa: S102
         sys.setprofile(None)
