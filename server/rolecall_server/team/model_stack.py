@@ -29,7 +29,7 @@ ALONE = ToolLimits(rounds=3, calls=12, in_words=True)
 """Of a role that works alone on what a command asks."""
 OF_A_REPAIR = ToolLimits(rounds=2, calls=6, result_bytes=4_000, total_bytes=12_000)
 """Of a repair: each round pays once more for all that stands before it."""
-OF_A_READING = ToolLimits(rounds=1, calls=6, result_bytes=3_000, total_bytes=9_000)
+OF_A_READING = ToolLimits(rounds=1, calls=6, result_bytes=6_000, total_bytes=16_000)
 """Of code that is read for promises it does not keep: what is needed for that stands in the piece itself."""
 
 

@@ -176,9 +176,13 @@ def read_votes(reply: str) -> dict[str, Vote]:
 
 
 def reason_in(told: str) -> str:
-    """Return what stands behind ``because:`` in a text, else all of it, in one line of bounded length."""
+    """Return what stands behind ``because:`` in a text, else all of it, in one line of bounded length.
+
+    Spaces within a line stay: they may be what it is about.
+    """
     because = _BECAUSE.search(told)
-    return " ".join((told[because.end() :] if because is not None else told).split()).strip(" -")[:MOST_OF_REASON]
+    lines = (told[because.end() :] if because is not None else told).splitlines()
+    return " ".join(line.strip() for line in lines if line.strip()).removeprefix("- ")[:MOST_OF_REASON]
 
 
 def _kinds(candidates: Sequence[ReviewCandidate]) -> str:

@@ -18,7 +18,8 @@ MOST_AT_ONCE = 8
 _MOST_OF_TEST = 6_000
 _PROMPTS = prompts_beside(__file__)
 _HEAD = re.compile(
-    r"^[ \t>*_`#-]{0,12}(p\d{1,3})[*_`]{0,3},? line (\d{1,6})[*_`]{0,3}[ \t]?:[ \t*_]{0,6}(\S.*)$", re.M | re.I
+    r"^[ \t>*_`#-]{0,12}(p\d{1,3})[*_`]{0,3},? line (\d{1,6})[*_`]{0,3}(?:[ \t]?:\*\*|[ \t]?:)[ \t]{0,6}(\S.*)$",
+    re.M | re.I,
 )
 _TEST = re.compile(r"^[ \t]{0,4}```(?:python|py)?[ \t]*\n(.*?)^[ \t]{0,4}```", re.M | re.S | re.I)
 
@@ -153,7 +154,7 @@ def read_promises(reply: str, piece: CodePiece) -> tuple[BrokenPromise, ...]:
         if test is None or "def test" not in test[1] or len(test[1]) > _MOST_OF_TEST:
             continue
         line = min(max(int(head[2]), 1), len(piece.lines)) - 1
-        promise = head[3].strip().strip("*")[:MOST_OF_REASON]
+        promise = head[3].strip().removesuffix("**")[:MOST_OF_REASON]
         found.setdefault(
             head[1].lower(),
             BrokenPromise(head[1].lower(), piece.path, line, promise, reason_in(told[: test.start()]), test[1]),

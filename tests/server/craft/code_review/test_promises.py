@@ -75,6 +75,13 @@ def test_a_place_is_read_in_any_form_that_models_give_it(reply: str) -> None:
     assert found.test == TEST.format(name="p1")
 
 
+def test_what_a_place_says_is_kept_to_the_letter() -> None:
+    said = "p1, line 6: *args are a promise of `total(*`\nbecause: `'a  b'` gives\n  `*a  b*`\n"
+    (found,) = read_promises(f"{said}```python\n{TEST.format(name='p1')}```\n", PIECE)
+    assert found.promise == "*args are a promise of `total(*`"
+    assert found.reason == "`'a  b'` gives `*a  b*`"
+
+
 def test_what_has_no_test_or_lies_beyond_the_file_is_left_out_or_put_at_its_end() -> None:
     assert read_promises("p1, line 6: it says so\nbecause: it does not\n", PIECE) == ()
     assert read_promises("p1, line 6: it says so\n```python\nx = 1\n```\n", PIECE) == ()
