@@ -12,6 +12,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Generator, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,6 +70,8 @@ AT_LENGTH = (
     "tests/server/team/test_checkup.py",
     "tests/server/team/test_doubting.py",
     "tests/server/team/test_exfiltration.py",
+    "tests/server/team/test_from_nothing.py::test_pytest_is_told_where_the_package_lies_that_it_does_not_find",
+    "tests/server/team/test_from_nothing.py::test_what_no_such_setting_mends_goes_back_with_what_pytest_says",
     "tests/server/team/test_mending.py",
     "tests/server/team/test_operation.py",
     "tests/server/team/test_proving.py",
@@ -89,6 +92,18 @@ def pytest_configure() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if hasattr(signal, "SIGHUP"):
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Read no file of which ``-m`` wants no test: to import it takes each process as long as a small test."""
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    if collection_path.suffix != ".py":
+        return None
+    wanted = config.option.markexpr
+    is_aside = (wanted == "not at_length" and name.startswith(AT_LENGTH)) or (
+        wanted == "at_length" and not name.startswith(AT_LENGTH) and not any(one.startswith(name) for one in AT_LENGTH)
+    )
+    return is_aside or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -86,4 +86,17 @@ def test_a_whole_module_that_is_left_out_counts(tmp_path: Path) -> None:
 def test_what_only_the_long_run_has_is_there() -> None:
     named = runpy.run_path(str(CONFTEST))["AT_LENGTH"]
     assert named
-    assert not [name for name in named if not (CONFTEST.parents[1] / name).exists()]
+    for name in named:
+        path, _, test = name.partition("::")
+        assert (CONFTEST.parents[1] / path).exists(), name
+        assert not test or f"def {test}(" in (CONFTEST.parents[1] / path).read_text(encoding="utf-8"), name
+
+
+def test_a_run_reads_no_file_of_which_it_wants_no_test(tmp_path: Path) -> None:
+    at_length = tmp_path / "tests/server/sandbox/test_long.py"
+    at_length.parent.mkdir(parents=True)
+    at_length.write_text('raise SystemExit("it is read")')
+    assert "1 passed" in run_pytest(tmp_path, "def test_quick(): ...", "-m", "not at_length").stdout
+    at_length.write_text("def test_alone(): ...")
+    assert "1 passed" in run_pytest(tmp_path, 'raise SystemExit("it is read")', "-m", "at_length").stdout
+    assert "2 passed" in run_pytest(tmp_path, "def test_quick(): ...").stdout

@@ -115,7 +115,6 @@ async def desk_of_nothing(folder: Path, files: Mapping[str, str]) -> AsyncIterat
         yield Desk(workspace, Snapshot(), repository.settings, None, bench, lambda *_: None)
 
 
-@pytest.mark.at_length
 @pytest.mark.parametrize("root", [".", "src"])
 @pytest.mark.parametrize(
     "pyproject", [None, '[project]\nname = "shop"\n', '[tool.pytest.ini_options]\naddopts = "-q"\n']
@@ -136,7 +135,6 @@ async def test_pytest_is_told_where_the_package_lies_that_it_does_not_find(
         assert await settled_layout(desk, settled, "") == (settled, ()), "and then it finds it"
 
 
-@pytest.mark.at_length
 async def test_what_no_such_setting_mends_goes_back_with_what_pytest_says(tmp_path: Path) -> None:
     edits = Edits(files={"tests/test_a.py": "import no_such_thing\n", "pyproject.toml": '[project]\nname = "a"\n'})
     async with desk_of_nothing(tmp_path, {}) as desk:
