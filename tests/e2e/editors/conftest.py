@@ -12,7 +12,14 @@ import pytest
 
 from support.live_editor import DRIVERS, Program
 
-_INTERPRETED = ("--eval", "(setq native-comp-deferred-compilation nil native-comp-jit-compilation nil)")
+_INTERPRETED = (
+    "--no-site-file",  # which compiles what it loads before it is told not to
+    "--eval",
+    """(progn (setq native-comp-deferred-compilation nil native-comp-jit-compilation nil comp-files-queue nil)
+              (when (boundp 'comp-async-compilations)
+                (maphash (lambda (_ begun) (delete-process begun)) comp-async-compilations))
+              (load "site-start" t t))""",
+)
 """Else an Emacs with a new home compiles all it loads, for a minute of a core."""
 
 
