@@ -89,7 +89,8 @@ def shift_clock(days: int) -> None:
 
         @classmethod
         def utcnow(cls) -> Any:
-            return real_datetime.now(datetime.UTC).replace(tzinfo=None) + shift
+            # The Python of a workspace may be older than ours, and have no `datetime.UTC`.
+            return real_datetime.now(datetime.timezone.utc).replace(tzinfo=None) + shift  # noqa: UP017
 
         @classmethod
         def today(cls) -> Any:
