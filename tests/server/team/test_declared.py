@@ -58,7 +58,7 @@ def test_a_repository_adds_a_role_with_one_file_and_one_prompt(tmp_path: Path) -
     found = find_roles(place)
     assert found is not None
     assert found.files == (".rolecall/roles/security.toml", ".rolecall/roles/security.md")
-    assert (found.roles["security"].title, found.roles["security"].is_ours) == ("Security", False)
+    assert found.roles["security"].title == "Security"
 
 
 def test_a_repository_tunes_a_role_by_what_it_says_otherwise(tmp_path: Path) -> None:

@@ -161,8 +161,6 @@ class Role(BaseModel):
     duty: Annotated[tuple[Duty, ...], Field(min_length=1)]
     prompt: str = ""
     """What its prompt file says."""
-    is_ours: bool = True
-    """False where a repository added or tuned it."""
 
     def publishes(self, kind: str) -> bool:
         """Return whether one of the role's duties is to publish *kind*."""
@@ -332,7 +330,7 @@ def _read_role(name: str, profile: str, prompt: str, base: Role | None = None) -
         why = "it is nested too deeply" if isinstance(error, RecursionError) else error
         raise FileRefused(f"{where}: {name}.toml is no TOML ({why}).", "Correct that file.") from None
     before: dict[str, Any] = base.model_dump() if base is not None else {}
-    after = {**before, **given, "name": name, "prompt": prompt or before.get("prompt", ""), "is_ours": False}
+    after = {**before, **given, "name": name, "prompt": prompt or before.get("prompt", "")}
     try:
         role = Role.model_validate(after)
     except ValidationError as error:
