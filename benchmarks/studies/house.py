@@ -15,6 +15,7 @@ import tokenize
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from statistics import median, quantiles
 
@@ -78,6 +79,7 @@ def figures(modules: Sequence[Module]) -> Iterator[tuple[str, str]]:
     yield "class names of two modules or more", f"{len(homonyms(modules))}"
     yield "docstrings of functions that begin with What, Whether, ...", percent(riddles(functions))
     yield "comments in 100 lines", f"{100 * sum(map(n_comments, modules)) / n_lines:.1f}"
+    yield "comments, and notes beneath a name, in 100 lines", f"{100 * sum(map(n_notes, modules)) / n_lines:.1f}"
     yield f"lines in a row of {COPIED} that stand elsewhere too", f"{n_copied(modules):,}"
 
 
@@ -113,6 +115,20 @@ def n_comments(module: Module) -> int:
     tokens = tokenize.generate_tokens(io.StringIO(module.text).readline)
     comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
     return sum(not comment.startswith(("# noqa", "# pyright", "# type")) for comment in comments)
+
+
+def n_notes(module: Module) -> int:
+    """Return how many comments it has, and texts beneath a constant or a field: elsewhere these are comments too."""
+    bodies = (node.body for node in ast.walk(module.tree) if isinstance(node, ast.Module | ast.ClassDef))
+    pairs = (pair for body in bodies for pair in pairwise(body))
+    return n_comments(module) + sum(
+        isinstance(name, ast.Assign | ast.AnnAssign) and is_text(note) for name, note in pairs
+    )
+
+
+def is_text(node: ast.stmt) -> bool:
+    """Return whether *node* is nothing but a string."""
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
 def n_copied(modules: Sequence[Module]) -> int:
