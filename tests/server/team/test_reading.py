@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import pytest
+
 from rolecall_analysis import Index
 from rolecall_server.craft.code_review.candidates import ReviewScope
 from rolecall_server.craft.code_review.judging import Judgement
@@ -100,6 +102,29 @@ async def test_an_error_that_a_stand_in_raises_and_the_code_lets_through_is_the_
     )
     _, model, _ = await review(tmp_path, [named("p1", 8, stand_in), "p1: not real\nbecause: it may raise"])
     assert "p1 fails: OSError: gone" in model.last_words[1]
+
+
+@pytest.mark.parametrize(
+    ("line", "is_own"),
+    [
+        ("lout('a')", True),
+        ("loud()", True),
+        ("loud('a', limit=1)", True),
+        ("import shop.missing", True),
+        ("sys.modules['shop.text'].quiet('a')", True),
+        ("loud('a').quiet()", False),
+        ("loud('a')['b']", False),
+        ("assert loud('a') == 'a'", False),
+        ("pytest.fail('it raised')", False),
+    ],
+)
+async def test_what_the_test_names_and_is_not_there_is_its_own_mistake_and_another_error_the_codes(
+    tmp_path: Path, line: str, is_own: bool
+) -> None:
+    test = f"def test_it():\n    import sys, pytest\n    {line}\n"
+    _, model, _ = await review(tmp_path, [named("p1", 8, test), "none" if is_own else "p1: not real\nbecause: x"])
+    assert ("fail by an error on a line of their own" in model.last_words[1]) is is_own
+    assert ("Judge each" in model.last_words[1]) is not is_own
 
 
 async def test_a_fault_that_a_later_review_no_longer_finds_is_forgotten(tmp_path: Path) -> None:

@@ -32,7 +32,11 @@ _MOST_PIECES = 4
 _SHARE = 0.5
 """Of the tokens that a model may be shown."""
 _FRAME = re.compile(r"^(\S+\.py):\d+: ", re.MULTILINE)
-_ASSERTS = ("AssertionError", "assert ", "Failed")
+_OWN_MISTAKE = re.compile(
+    r"NameError|ImportError|ModuleNotFoundError|SyntaxError|IndentationError|fixture "
+    r"|AttributeError: module |TypeError: .*\b(takes|missing|unexpected keyword)\b"
+)
+"""Begins what pytest says of a test that names or calls what is not there."""
 
 
 @dataclass(frozen=True)
@@ -138,10 +142,10 @@ def _shown(run: TestRun | NotRun, path: str) -> Shown:
 
 
 def _fails_by_itself(outcome: TestResult, path: str) -> bool:
-    """Return whether the error came by the test's own lines alone and is no failed assertion.
+    """Return whether the test could not be set up, or names or calls what is not there on a line of its own.
 
-    What a stand-in of the test raises, and the code under test lets through, is that code's own.
+    Another error on such a line may be what the code does: built-in and generated code leaves no line in a traceback.
     """
     frames = _FRAME.findall(outcome.detail)
     is_alone = bool(frames) and all(frame == path for frame in frames)
-    return outcome.outcome == "error" or (is_alone and not outcome.message.startswith(_ASSERTS))
+    return outcome.outcome == "error" or (is_alone and _OWN_MISTAKE.match(outcome.message) is not None)
