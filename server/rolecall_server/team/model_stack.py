@@ -59,7 +59,7 @@ def with_limits(system: str, desk: Desk) -> str:
     if not _answerable(desk):
         return system
     limits = desk.tool_limits
-    most = f"in at most {limits.rounds} rounds and {limits.calls} calls"
+    most = f"in at most {limits.rounds} round{'s' * (limits.rounds != 1)} and {limits.calls} calls"
     form = _PROMPTS["in words"] if limits.in_words else _PROMPTS["in form"]
     told = form.format(most=most, lookups=tell_lookups(_answerable(desk)))
     return f"{system.rstrip()}\n\n{told}\n"

@@ -163,7 +163,7 @@ async def test_the_model_is_told_how_often_it_may_look_things_up(tmp_path: Path)
     replies = [BROKEN, "p1: real\nbecause: 0 is all"]
     _, model, _ = await review(tmp_path, replies)
     told = [messages[0].text for messages in model.asked]
-    assert all("in at most 1 rounds and 6 calls" in text for text in told)
+    assert all("in at most 1 round and 6 calls" in text for text in told)
     assert told[0].startswith("You read the code")
     assert told[1].startswith("You decide whether")
 
