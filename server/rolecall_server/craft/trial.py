@@ -297,9 +297,23 @@ def with_failures(run: TestRun | NotRun, others: Sequence[TestResult]) -> TestRu
 
 
 def new_failures(before: TestRun | NotRun | None, after: TestRun | NotRun | None) -> tuple[TestResult, ...]:
-    """Return the tests that fail in *after* and did not in *before*."""
+    """Return the tests that fail in *after* and did not in *before*.
+
+    A file that cannot be imported for the reason for which others could not be before is none of them: no change of
+    it can help where the package itself has to be installed first.
+    """
     known = {outcome.test_id for outcome in bad_outcomes(before)}
-    return tuple(outcome for outcome in bad_outcomes(after) if outcome.test_id not in known)
+    reasons = {outcome.message for outcome in bad_outcomes(before) if _is_of_a_file(outcome)}
+    return tuple(
+        outcome
+        for outcome in bad_outcomes(after)
+        if outcome.test_id not in known and not (_is_of_a_file(outcome) and outcome.message in reasons)
+    )
+
+
+def _is_of_a_file(outcome: TestResult) -> bool:
+    """Return whether *outcome* is that of a whole file, which could not be imported."""
+    return "::" not in outcome.test_id
 
 
 def breaks_the_run(before: TestRun | NotRun | None, after: TestRun | NotRun) -> bool:

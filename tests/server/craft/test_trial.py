@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.craft.trial import Bench, evidence, select_for_change
+from rolecall_server.craft.trial import Bench, evidence, new_failures, select_for_change
 from rolecall_server.review.proposals.evidence import summarise_tests
 from rolecall_server.review.proposals.rendering import render_evidence
 from rolecall_server.sandbox import Gap, NotRun, Shadow, TestResult, TestRun, Unconfined, shadow_workspace
@@ -154,3 +154,30 @@ def test_the_tests_of_a_change_are_those_that_reach_the_definitions_it_changes_o
     assert select_for_change(snapshot, one_function)[1].reason == "imports prices.py"
     gone = {"prices.py": None, "test_tax.py": None}
     assert [one.path for one in select_for_change(snapshot, gone)] == ["test_total.py"]
+
+
+def test_a_new_file_that_cannot_be_imported_for_a_reason_known_before_is_not_the_changes_fault() -> None:
+    gone = "ModuleNotFoundError: No module named 'shop._version'"
+    before = TestRun("ran", outcomes=(TestResult("tests/test_price.py", "error", message=gone),))
+    after = TestRun(
+        "ran",
+        outcomes=(
+            TestResult("tests/test_price.py", "error", message=gone),
+            TestResult("tests/test_tax.py", "error", message=gone),
+            TestResult("tests/test_rate.py", "error", message="ModuleNotFoundError: No module named 'shop.rate'"),
+            TestResult("tests/test_rate.py::test_rate", "failed", message=gone),
+        ),
+    )
+    found = [one.test_id for one in new_failures(before, after)]
+    assert found == ["tests/test_rate.py", "tests/test_rate.py::test_rate"]
+
+
+def test_what_failed_before_and_says_the_same_is_told_in_one_line() -> None:
+    names = [f"tests/test_{name}.py::test_it" for name in "abcde"]
+    ends = [TestResult(name, "failed", message="no shop") for name in names]
+    run = TestRun("ran", outcomes=(*ends, TestResult("tests/test_f.py::test_it", "failed", message="no tax")))
+    lines = render_evidence(evidence(run, run, problems=(), findings=(), repairs=0, model="m"))
+    assert [line for line in lines if line.startswith("Failed before")] == [
+        f"Failed before too: {', '.join(names[:3])} and 2 more: no shop",
+        "Failed before too: tests/test_f.py::test_it: no tax",
+    ]

@@ -16,6 +16,8 @@ OFF_MARK = " [shows a finding and fails as expected: off until chosen by itself]
 _NO_NEWLINE = "\\ No newline at end of file"
 
 
+_MOST_ALIKE = 3
+"""Named of the tests that failed before and say the same."""
 _MAX_NAMED = 20
 """So many tests that failed before are named; the rest are counted."""
 
@@ -183,10 +185,20 @@ def render_evidence(evidence: Evidence) -> list[str]:
 
 
 def _known_failures(evidence: Evidence) -> list[str]:
-    """Return the tests that failed without the proposal, by name."""
-    still = [f"Failed before too: {one.test_id}: {one.message}" for one in evidence.failures if one.failed_before]
+    """Return the tests that failed without the proposal, by name; those that say the same in one line."""
+    alike: dict[str, list[str]] = {}
+    for one in evidence.failures:
+        if one.failed_before:
+            alike.setdefault(one.message, []).append(one.test_id)
+    still = [f"Failed before too: {_named(tests)}: {message}" for message, tests in alike.items()]
     mended = [f"Failed before, passes now: {test}" for test in evidence.mended]
     return [*_first(still), *_first(mended)]
+
+
+def _named(tests: Sequence[str]) -> str:
+    """Return the first of *tests*, and how many more there are."""
+    more = len(tests) - _MOST_ALIKE
+    return f"{', '.join(tests[:_MOST_ALIKE])}{f' and {more} more' if more > 0 else ''}"
 
 
 def _red_and_green(evidence: Evidence) -> list[str]:
