@@ -25,6 +25,7 @@ def find_message(pool: Pool, code: str) -> MessageRow:
     Raises:
         NotFound: the run has none of that name.
     """
+    # `isdigit` alone is true of "²" too, which `int` refuses.
     if code[:1] == "m" and code[1:].isascii() and code[1:].isdigit():
         return pool.message(int(code[1:]))
     found = [message for message in pool.messages if code in (message.document_id, message.kind)]
@@ -69,6 +70,7 @@ def branch_with(store: Store, root: Path, run_id: str, code: str, text: str) -> 
     body = _body(message, text)
     new_run_id = store.add_run(root, row.role, row.path, row.brief)
     branch(store, run_id, new_run_id, message.id, body)
+    # A run is added as one that this process works on; nobody does before it is taken up.
     store.end_run(new_run_id, "paused")
     return new_run_id
 

@@ -114,13 +114,16 @@ async def carry_out_run(
         pool = load_pool(store, run_id)
         if (request := request_of(pool)) is not None:
             check_request(request, repository.workspace)
+        # The plan may be published anew here, so the pool is read once more below.
         repository = replace(repository, settings=await settle_strategy(repository, pool, developer.tell))
         pool = load_pool(store, run_id)
+        # One role alone is one of ours (`role_alone`): roles of the repository count in a team only.
         roles = known_roles(repository.workspace, store) if request is None else {}
         roster = planned_roster(pool, roles, doubts=repository.settings.team.doubt)
         await _publish_understanding(repository, pool, roster)
         bench = SharedBench(NO_CODE, NO_CODE, 0.0)
         if any(role.publishes(kind) for role in roster.values() for kind in ("edits", "proposal")):
+            # Without a model, what tests print goes to the developer alone, who may see the secrets of the workspace.
             is_shown = not isinstance(model, NoModelConfigured)
             bench = await stack.enter_async_context(open_bench(repository, developer.report, for_model=is_shown))
         return await operate(Room(run_id, repository, roster, model, bench, developer))
@@ -156,6 +159,7 @@ def _end_stored(store: Store, run_id: str) -> Generator[None]:
     except asyncio.CancelledError:
         store.end_run(run_id, "cancelled")
         raise
+    # Ctrl+C as well: else the run would stand as running until somebody finds its process gone.
     except BaseException as error:
         store.end_run(run_id, "failed", str(error))
         raise
@@ -175,6 +179,7 @@ class _Operation:
 
     async def go_on(self) -> Ended:
         pool = self._pool()
+        # What is there by now was told of by the process that worked on the run before.
         self.n_told = max((message.id for message in pool.messages), default=0)
         if review_sprint(self.room.repository.store, pool, self.room.repository.workspace):
             pool = self._pool()
@@ -189,6 +194,7 @@ class _Operation:
                     return self._end(pool)
                 await self._wait()
         finally:
+            # A step that outlived its run would go on to ask the model, and nobody would store its answer.
             await self._stop([task for _, task in self.running.values()])
 
     def _pool(self) -> Pool:
@@ -207,6 +213,7 @@ class _Operation:
         for key in [key for key in self.running if key not in due]:
             _, task = self.running.pop(key)
             task.cancel()
+        # After the loop above: a pause lets steps end, but not those whose documents have changed.
         if self.room.developer.control.is_paused or self._waits():
             return
         for step in due.values():
@@ -220,6 +227,7 @@ class _Operation:
 
     async def _wait(self) -> None:
         """Wait until a step has ended or something came from outside, and store what ended."""
+        # No change is lost by this: nothing was awaited since the messages were read.
         self.room.developer.control.changed.clear()
         look = asyncio.get_running_loop().create_task(self.room.developer.control.changed.wait())
         try:
@@ -240,6 +248,7 @@ class _Operation:
         taken = StepRow(step.key, step.role.name, step.subject, "done", attempt, "", read)
         try:
             drafts = task.result()
+        # Any other exception is a fault of Rolecall's, and ends the whole run (`_end_stored`).
         except RolecallError as error:
             again = attempt if isinstance(error, _SAME_WORDS_HELP) else attempt + 1
             note_step(store, run_id, replace(taken, state="failed", attempt=again, error=str(error)))
@@ -259,6 +268,7 @@ class _Operation:
         agenda = agenda_of(pool)
         message = pool.latest("proposal", agenda.sprint)
         proposal_id = body_of(message)["proposalId"] if message else ""
+        # A pause that came during the last step has kept nothing from being done: such a run is finished.
         is_left = bool(steps_to_take(pool, possible_steps(pool, self.room.roster), self.failed.keys()))
         if (is_left and self.room.developer.control.is_paused) or self._waits():
             return Ended("paused", proposal_id, errors or (RunPaused.of(self.room.run_id),))

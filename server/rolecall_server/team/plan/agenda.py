@@ -52,6 +52,7 @@ def agenda_of(pool: Pool) -> Agenda:
     listed = content_of(message, TaskList)
     sprints = sprints_of(listed)
     reviews: list[MessageRow] = []
+    # `_further` has no end: the loop ends at the first sprint that was not reviewed.
     for number, (sprint, planned) in enumerate(chain(sprints, _further(sprints))):
         review = pool.latest(Kind.SPRINT_REVIEW, sprint)
         if review is None:
@@ -73,6 +74,7 @@ def _later_than_what_follows(reviews: Sequence[MessageRow]) -> list[MessageRow]:
 
 def _further(sprints: Iterable[tuple[str, tuple[str, ...]]]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Sprints after those that were planned, without tasks of their own."""
+    # Not their number: `sprints_of` leaves out those without tasks, and the ids have gaps then.
     highest = max(int(sprint[1:]) for sprint, _ in sprints)
     return ((f"S{number}", ()) for number in count(highest + 1))
 
@@ -122,6 +124,7 @@ def _direct_needs(tasks: Sequence[Task]) -> dict[str, tuple[str, ...]]:
     by_id = {task.id: task for task in tasks}
     found: dict[str, tuple[str, ...]] = {}
     for number, one in enumerate(order):
+        # Only tasks before it in an order that keeps the declared needs: so no circle can come of it.
         shared = [other for other in order[:number] if {*by_id[other].files} & {*by_id[one].files}]
         found[one] = tuple(dict.fromkeys((*declared[one], *shared)))
     return found

@@ -18,6 +18,7 @@ _FRONT_MATTER = re.compile(r"\A\ufeff?---[ \t]*\n.*?\n---[ \t]*(?:\n|\Z)", re.DO
 _HEADING = re.compile(r"^ {0,3}#{1,6}(?:[ \t].*)?$|^[^\n]+\n {0,3}(?:=+|-{2,})[ \t]*$", re.MULTILINE)
 _MARKS = re.compile(r"^\s*(?:[-*+•>]|\d+[.)])\s+")
 _ITEM = re.compile(r"^[ \t]*+(?:[-*+•]|\d++[.)])[ \t]++\S", re.MULTILINE)
+# The escapes are the exclamation and question marks of Chinese and Japanese.
 _SENTENCE = re.compile(r"[.!?。\uff01\uff1f](?:\s|$)|\n\s*\n")
 
 
@@ -53,6 +54,7 @@ def title_of_brief(brief: str) -> str:
 def _without_comments(text: str) -> str:
     """Return *text* without the comments of Markdown; one that does not end is none."""
     kept: list[str] = []
+    # No pattern: it would look for an end anew from each beginning, in quadratic time where none ends.
     while (begin := text.find("<!--")) >= 0 and (end := text.find("-->", begin)) >= 0:
         kept.append(text[:begin])
         text = text[end + len("-->") :]

@@ -131,6 +131,7 @@ def plan_for(
     else:
         why = _REASONS[taken].format(size=size)
     names = chosen or roles_on(taken, roles)
+    # Reckoned twice: the strategy is chosen by the usual price, and then changes it.
     usual = estimate_run(_roster(roles, names, taken, settings).values(), text, settings, store)
     hard = _HARD if _way_for(text) is RunWay.TEAM else ""
     strategy = choose_strategy(settings, share_of_budget(usual, settings.budget, store), hard)
@@ -239,6 +240,7 @@ def request_of(pool: Pool) -> RunRequest | None:
         DocumentUnusable: it was begun by an earlier Rolecall, which stored no plan.
     """
     brief = pool.latest("brief")
+    # Only the plan of a run of one role says what it does; that of a team names roles and a way.
     return request_in(brief) if "does" in _plan(pool) and brief is not None else None
 
 
@@ -290,6 +292,7 @@ def _can_be_doubted(pool: Pool) -> bool:
     else:
         is_small = RunWay(plan.get("way", RunWay.TEAM)) in DOUBTED
     has_begun = any(step.state == "done" for step in pool.steps.values())
+    # A run that began with a doubt keeps that duty when it is taken up again; no other gets one in its middle.
     return is_small and (not has_begun or pool.latest("doubt") is not None)
 
 

@@ -86,6 +86,7 @@ def steps_to_take(pool: Pool, steps: Sequence[Step], settled: Set[str]) -> tuple
     grown = True
     while grown:
         grown = False
+        # Steps that are done as well: what they published changes next, if what they read does.
         for step in steps:
             if pending.isdisjoint(_watched(step)) or pending.issuperset(step.writes):
                 continue
@@ -101,6 +102,8 @@ def _is_done(pool: Pool, step: Step) -> bool:
 
 def _watched(step: Step) -> set[Slot]:
     """Return the documents that *step* watches for a next version, and those it waits for."""
+    # Not what it heeds: the correction that requirements heed comes from a step that reads the requirements,
+    # so that each would wait for the other.
     read = {(message.kind, message.subject) for message in step.read if message.kind in step.duty.watches}
     return read.union(step.awaits)
 
@@ -123,6 +126,7 @@ def _step(table: _Table, role: Role, duty: Duty, subject: str) -> Step | None:
             message = pool.latest(kind, slot)
             if message is not None:
                 read.append(message)
+            # What nobody in this run publishes is done without, so that one role can work where others do not.
             elif awaited:
                 return None
     awaits = tuple(
@@ -163,6 +167,7 @@ def _slots(kind: str, subject: str, agenda: Agenda, roster: Mapping[str, Role]) 
         yield ""
     elif kind == Kind.SPRINT_REVIEW:
         number = int(sprint[1:] or "0")
+        # The latest first: `Step.message` returns the first that it finds.
         yield from (f"S{earlier}" for earlier in range(number - 1, 0, -1))
     elif scope is Scope.ROLE:
         yield from (f"{sprint}/{role.name}" for role in roster.values() if role.publishes(kind))

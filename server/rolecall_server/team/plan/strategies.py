@@ -22,6 +22,7 @@ _QUICK_SHARE = 0.5
 """Of what the budget has left: where a run may take more, it does without what can be done without."""
 _THOROUGH_SHARE = 0.25
 """Up to that, a hard task gets more: with five repairs and a doubt it may take three times the estimate."""
+# These two bounds are a judgement; docs/craft.md says that they were not measured.
 _MANY_CALLS = 25
 _MANY_FILES = 3
 _WORD = re.compile(r"\w+")
@@ -107,6 +108,7 @@ def share_of_budget(estimate: Estimate, budget: BudgetSettings, store: Store | N
         (cost, budget.money_per_run, budget.money_per_run),
         (cost, budget.money_per_day, money_left),
     )
+    # A limit of 0 is none; where a limit has nothing left, any work takes all of it.
     return max((taken / left if left else 1.0 for taken, limit, left in limited if limit and taken), default=0.0)
 
 
