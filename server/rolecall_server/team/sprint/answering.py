@@ -66,6 +66,7 @@ async def answer_review(step: Step, room: Room, pool: Pool) -> tuple[NewMessage,
     answered, spoken, taken_back = edits, first.text, ""
     if await beside_the_loop("Reading the reply", _wants_edits, first.text):
         answered, spoken, taken_back = await _mended(desk, step, edits, opening, first)
+    # The last word on a finding counts: a reply after failing tests may answer it otherwise.
     said = {number: (word.lower(), why.strip(" *_`")) for number, word, why in _ANSWERED.findall(spoken)}
     replies = tuple(_answered(finding, said.get(finding.id), taken_back) for finding in findings)
     review = Review(title=f"What became of the review of {step.subject}", findings=replies)
@@ -88,11 +89,13 @@ async def _mended(
     """
     before = await try_whole(desk, edits)
     reach = reach_of(step, before, ())
+    # The first reply is there already, as it had to be read to know that edits are wanted: it is not paid for again.
     overheard = repair_conversation(desk, before, reach, begun=[first])
     try:
         fixed = await work_out_repair(desk, before, Repair(opening, reach, _PROMPTS["unfixed"]), overheard)
     except NothingToChange:
         return edits, overheard.said, ""
+    # `work_out_repair` returns the very same change where the fix made it worse.
     if fixed is before:
         return edits, overheard.said, "The fix made tests fail and was taken back."
     shown = await red_and_green(desk, evidence_of(desk, fixed, 0), fixed.edits.files)

@@ -83,6 +83,7 @@ async def implement_task(step: Step, room: Room, pool: Pool) -> tuple[NewMessage
     check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
     checked = replace(work, check=check, draft=desk.draft, unfound=desk.unfound, keep=desk.keep)
     edits = await _edits_of(checked, overheard, desk, room, step)
+    # A file may be asked for, allowed, and then not changed.
     edits = edits.model_copy(update={"widened": {path: why for path, why in widened.items() if path in edits.files}})
     return (as_draft("edits", edits.model_dump(mode="json"), step.subject),)
 
@@ -214,6 +215,7 @@ async def _whole_work(step: Step, desk: Desk) -> AttemptWork:
 
 async def _task_work(step: Step, desk: Desk, task: Task, fence: EditScope) -> AttemptWork:
     there = (path for path in task.files if file_exists(desk.workspace, path))
+    # Code first, as the first file is the one in focus.
     existing = sorted(there, key=lambda path: not path.endswith(".py"))
     design = step.message(Kind.DESIGN)
     risks = content_of(design, Design).risks if design else ()
@@ -268,12 +270,14 @@ async def _edits_of(work: AttemptWork, overheard: RememberingClient, desk: Desk,
     except NothingToChange as answer:
         return Edits(rationale=prose_alone(answer.said))
     if outcome.interrupted is not None:
+        # Nobody is to build on half of the work. A resumed run is given the stored replies, and pays for none again.
         raise outcome.interrupted
     attempt = outcome.attempt
     paths = {*attempt.files, *attempt.renames}
     return Edits(
         files=dict(attempt.files),
         renames=dict(attempt.renames),
+        # Of the developer's files: those of the desk hold the edits of the tasks that this one builds on.
         bases=fingerprints(room.repository.workspace, sorted(paths)),
         rationale="\n\n".join(part for part in (prose_alone(outcome.rationale), *outcome.problems) if part),
         tasks=dict.fromkeys(attempt.files, (step.task_id,)) if step.task_id else {},

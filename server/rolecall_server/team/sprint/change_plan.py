@@ -57,6 +57,7 @@ async def show_changes(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, 
                 f"{room.run_id} waits for your changes to the task list ({message.document_id}).",
                 f"Save it without the tasks you do not want, or name them: `rolecall resume {room.run_id} --drop T2`.",
             )
+        # By the ids in it: a terminal and an editor let the developer answer in words of their own.
         dropped = dependents(tasks, _TASK_ID.findall(said))
     left = (as_draft(Kind.TASK_LIST, without(listed, dropped)),) if dropped else ()
     kept = [task for task in tasks if task.id not in dropped]

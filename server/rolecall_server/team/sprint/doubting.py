@@ -88,6 +88,7 @@ async def find_doubt(request: RunRequest, desk: Desk) -> Doubt | str:
     """
     if not desk.snapshot.files:
         return "There is no code yet that a solution of the brief could be run with."
+    # Asked before the model is: solutions that cannot be run would be paid for in vain.
     if (reason := desk.bench.why_no_snippet) is not None:
         return f"Solutions of the brief cannot be run here: {reason.reason}"
     try:
@@ -100,6 +101,7 @@ async def find_doubt(request: RunRequest, desk: Desk) -> Doubt | str:
 
 
 async def _solutions(request: RunRequest, desk: Desk) -> tuple[ShortSolution, ...]:
+    # Else the opening would offer lookups, which this conversation does not have.
     seated = replace(desk, lookups=())
     path = "" if request.makes_file else request.path
     focus = await asyncio.to_thread(focus_of, request, path, desk.workspace, desk.snapshot)
@@ -132,6 +134,7 @@ async def _differences(solutions: Sequence[ShortSolution], desk: Desk) -> Doubt 
 def _callables(path: str, solutions: Sequence[ShortSolution], desk: Desk) -> tuple[str, ...]:
     """Return the callables of *path* that can be compared."""
     before = read_for_model(desk.workspace, path) or ""
+    # A solution that deletes the file has no text here, and then there is nothing to compare.
     texts = [text for each in solutions if (text := each.files.get(path, before)) is not None]
     if not is_python(path) or is_test(desk.snapshot, path) or len(texts) < len(solutions):
         return ()
@@ -162,6 +165,7 @@ async def _compared(trials: Sequence[Trial], desk: Desk) -> tuple[Behaviour, ...
     assert isinstance(bench, SharedBench)
     async with bench.turn:
         try:
+            # Within the turn: the time that others spend on the bench is not held against the solutions.
             async with asyncio.timeout(MOST_COMPARING_S):
                 return await compare(trials, desk.report)
         except TimeoutError:

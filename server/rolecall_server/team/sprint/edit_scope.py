@@ -22,6 +22,7 @@ from rolecall_server.team.test_quality.test_placement import Whose, is_for_tests
 from rolecall_server.workspace import Workspace, read_for_model
 
 _WIDEN = re.compile(r"^[ \t>*_`-]*+WIDEN[\s*_`]*+:[\s*_]*+(\S.*)$", re.MULTILINE)
+# The repeats have bounds: a search without them takes quadratic time on a long line of such signs.
 _BEFORE_REASON = re.compile(r"[`*_]{0,20}\s{0,20}:\s|[`*_]{0,20}\s{1,20}[-\N{EN DASH}\N{EM DASH}(]\s*")
 _MOST_SHOWN = 40_000
 """Characters of a file that is shown to who asks to change it."""

@@ -140,6 +140,7 @@ async def _kept(desk: Desk, whole: WholeChange, repair: Repair) -> tuple[WholeCh
     """Try a repair of *whole* and return the better of the two, and how many repairs that took."""
     overheard = repair_conversation(desk, whole, repair.reach)
     better = whole
+    # Without a repair that can be used the change goes on as it is, and its evidence says what fails.
     with suppress(ReplyUnusable):
         better = await work_out_repair(desk, whole, repair, overheard)
     failing = replace(better.attempt, failures=new_failures(better.before, better.attempt.run))
@@ -176,6 +177,7 @@ def _lines_of_passing_tests(whole: WholeChange) -> dict[str, frozenset[int]]:
     if not isinstance(run, TestRun) or run.status != "ran":
         return {}
     ended = {(one.test_id.partition("::")[0], function_of(one.test_id)) for one in run.outcomes}
+    # A test with several cases passed only if none of them ended otherwise.
     passed = ended - {
         (one.test_id.partition("::")[0], function_of(one.test_id)) for one in run.outcomes if one.outcome != "passed"
     }

@@ -16,6 +16,7 @@ from rolecall_server.team.request import Desk
 from rolecall_server.workspace import file_exists, read_text_or_none
 
 _PROMPTS = prompts_beside(__file__)
+# `python -c` puts the current folder first on the path, which `pytest` does not: the child takes it off again.
 _COLLECT = """
 import os, subprocess, sys
 start = "import sys; sys.path.pop(0); import pytest; sys.exit(pytest.main(['--collect-only', '-q', '--no-header']))"
@@ -24,9 +25,10 @@ sys.exit(subprocess.run([sys.executable, "-c", start], env=environment).returnco
 """
 """As `pytest` is typed: without the folders on the path that our own runs give to Python."""
 _COLLECT_S = 60.0
-_NO_TESTS = 5
+_NO_TESTS = 5  # the exit code of pytest where it collected nothing
 _MISSING = re.compile(r"No module named '(\w+)")
 _SECTION = "[tool.pytest.ini_options]"
+# pytest reads one file of settings only: with one of these, ours would be ignored, or would hide what that one says.
 _OTHER_SETTINGS = ("pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg")
 _MOST_TOLD = 1_500
 """Characters of what pytest printed."""

@@ -185,6 +185,7 @@ def _late_review(store: Store, pool: Pool, message: MessageRow) -> SprintReview 
     reviewed = load_proposal(store, before.proposal)
     known = {decision.hunk.rpartition("/")[2] for decision in before.rejected if decision.reason}
     rejected = {hunk_id for hunk_id, state in reviewed.states.items() if state is HunkState.REJECTED}
+    # Another proposal may have put hunks aside: only those that the developer rejected ask for work.
     late = decided_by_developer(store, before.proposal) & rejected - known
     if not any(reviewed.reasons.get(hunk_id) for hunk_id in late):
         return None

@@ -77,6 +77,7 @@ async def _set_aside(desk: Desk, unmet: _Unmet, failure: Failure, verifies: Sequ
     assert marked is not None
     left = without_rows(text, {name: rows}) if rows else without_tests(text, {name}, base)
     block = standing_alone(marked.text, left, text)
+    # Run once more as it will be offered: alone and marked it may pass, break, or not be collected at all.
     if not await _fails_as_marked(
         desk, {**unmet.files, path: f"{left.rstrip()}\n\n\n{block}".lstrip("\n")}, path, marked
     ):

@@ -112,6 +112,7 @@ async def work_out_repair(desk: Desk, whole: WholeChange, repair: Repair, client
     """Hold a conversation about *whole* and return it with the edits on top, if it is no worse with them."""
     laid = desk_with(desk, whole.edits)
     trials = _trials(desk, whole.edits)
+    # The run without the change is known; else the whole suite might run for it once more.
     trials.before = whole.before
     check = await checking(desk.bench, desk.snapshot, desk.workspace.root)
 
@@ -135,6 +136,7 @@ async def work_out_repair(desk: Desk, whole: WholeChange, repair: Repair, client
     if outcome.interrupted is not None:
         raise outcome.interrupted
     attempt = outcome.attempt
+    # Without the last part, how many tests pass: a repair may take away a test that is wrong.
     if attempt.rank()[:4] < whole.attempt.rank()[:4]:
         return whole
     paths = {*attempt.files, *attempt.renames}

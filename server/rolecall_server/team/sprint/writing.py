@@ -223,6 +223,7 @@ def _packed(step: Step, desk: Desk, budget_tokens: int, *, sees_files: bool) -> 
     test_path = choose_test_path(desk.workspace, desk.snapshot, path) if designs and path.endswith(".py") else ""
     shown = test_path if file_exists(desk.workspace, test_path) else ""
     focus = with_rules(Focus(path, brief=words, also=also, named=named, test_path=shown, writes_code=designs), desk)
+    # The documents may have used up all the room; what the house rules say is shown even then.
     return (pack if sees_files else pack_rules)(desk.view, focus, max(budget_tokens, 500))
 
 
@@ -254,11 +255,13 @@ def _users_touched(snapshot: Snapshot, touched: Touched) -> tuple[SourceLine, ..
     names = (name.rpartition(".")[2] for name in touched.symbols)
     if all(names_one_thing(snapshot, name) for name in names):
         return touched.callers
+    # The certain ones come first in it: where the name means several things, the others are guesses.
     return touched.callers[: touched.n_callers]
 
 
 def _moved_lines(before: str, after: str) -> dict[int, int]:
     """Return the number in *after* of each line of *before* that is kept, both from 0."""
+    # Else, in a file of 200 lines or more, lines that stand there often are not matched with each other.
     matcher = difflib.SequenceMatcher(None, split_lines(before), split_lines(after), autojunk=False)
     return {old + n: new + n for old, new, size in matcher.get_matching_blocks() for n in range(size)}
 
