@@ -75,6 +75,7 @@ class Consulting:
         asked = tuple(messages)
         told = self._interludes.restore(asked)
         reply = await self.client.complete(told, wishes)
+        # In a reply of a given shape, or one that calls a tool, no last line can ask.
         may_ask = self.owners and not self.has_asked and wishes.shape is None and not reply.calls
         question = question_in(reply.text) if may_ask else None
         if question is None:

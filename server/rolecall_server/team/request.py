@@ -165,6 +165,7 @@ class Desk:
     """The parts of the role's earlier work on this file that the developer turned down, and why."""
     earlier: str = ""
     """The undecided proposal for the same thing, where the developer asks for it in another way."""
+    # This, `draft` and `unfound` are filled while work goes on; copies that `replace` makes of a desk share them.
     repacks: dict[Opening, Repack] = field(default_factory=dict[Opening, Repack])
     """The functions that make the openings of this desk's conversations shorter."""
     lookups: tuple[str, ...] = ()

@@ -95,6 +95,7 @@ async def revise(store: Store, request: RunRequest, desk: Desk) -> tuple[Attempt
     paths = tuple(path for path, text in draft.files.items() if text is not None)
     first = revision.path or next(iter(paths), revision.origin)
     seen = _desk_with(desk, draft)
+    # Not at the desk with the draft: what failed before is what fails without the proposal.
     trials = Trials(desk, tuple(path for path in (first,) if path.endswith(".py")))
     path = first if file_exists(seen.workspace, first) else ""
     focus = Focus(path, brief=request.brief or revision.title, writes_code=not revision.hunk_id, named=paths)

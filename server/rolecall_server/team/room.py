@@ -98,8 +98,10 @@ class Room:
             kind=self._kind(step, role),
             prices=prices_of(settings.model),
             parameters=parameters_of(role, repository.settings),
+            # The attempt is part of it, so that a step which is taken again asks the model anew.
             purpose=f"{step.key}#{row.attempt if row else 0}",
             allowance=self.allowance,
+            # In a team a pause lets steps end. In a run of one step, no other moment would come to heed it.
             is_paused=lambda: step.duty.is_whole_run and self.developer.control.is_paused,
         )
 

@@ -126,6 +126,7 @@ async def work_alone(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
         fit = fit_of(store, calls.label, room.model.context_tokens, room.run_id)
         keep = keep_with(calls) if repository.settings.experience.kept else desk.keep
         seated = replace(desk, client=calls, fit=fit, keep=keep)
+        # What it asks is worth having and no more: no developer is to be asked to raise a limit for it.
         to_spare = replace(calls, ask_for_more=stop_there)
         written = await _with_a_model(request, _work_of(request, store), seated, to_spare)
     proposal = Proposal(
@@ -141,6 +142,8 @@ async def work_alone(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ..
     save_proposal(store, proposal)
     told = as_draft("proposal", {"proposalId": proposal.id}, step.subject)
     if written.interrupted is not None:
+        # Of a step that raises, nothing is stored: the message has to go out before. Being half of the work, the
+        # proposal puts no earlier one aside either.
         publish(store, room.run_id, step.role.name, told, [brief.id])
         raise written.interrupted
     supersede_earlier(store, repository.workspace.root, proposal)
@@ -189,6 +192,7 @@ async def _with_a_model(request: RunRequest, do_work: DoWork, desk: Desk, to_spa
     else:
         outcome = await work_out(checked, conversation(desk, looks_up=work.looks_up), desk.report)
     if isinstance(outcome.interrupted, RunPaused):
+        # A pause proposes nothing: once the run is taken up, stored replies bring it back to this point.
         raise outcome.interrupted
     proven = None
     if request.role is RoleName.QA_ENGINEER and request.revises is None:
@@ -256,9 +260,11 @@ async def open_bench(repository: Repository, report: Report, *, for_model: bool 
     report("setting the workspace apart", None)
     confinement = await choose_confinement(tests.confinement, root)
     interpreter = find_interpreter(root, tests.interpreter, repository.environ)
+    # Without walls nothing is run, so nobody has to be asked whether this Python may be started.
     if not isinstance(confinement, NotRun):
         interpreter = await confirmed(interpreter, root, tests.interpreter, repository.store, repository.ask_trust)
     kept_back = await asyncio.to_thread(find_kept_back, repository.workspace) if for_model else KeptBack()
+    # Masked texts are laid over the files as if an editor held them, so that the copy never has the secrets.
     seen = replace(repository.workspace, buffers={**repository.workspace.buffers, **kept_back.texts})
     copies = cache_path() / "copies"
     async with shadow_workspace(seen, confinement, copies=copies, without=kept_back.gone) as shadow:

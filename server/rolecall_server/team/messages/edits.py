@@ -91,6 +91,7 @@ def desk_with(desk: Desk, edits: Edits) -> Desk:
     workspace = Workspace(desk.workspace.root, {**desk.workspace.buffers, **texts})
     bench = desk.bench
     if isinstance(bench, SharedBench):
+        # The copy has the same lock and the same known runs, so that all desks still take turns.
         bench = replace(bench, below={**bench.below, **edits.files})
     return replace(desk, workspace=workspace, snapshot=desk.snapshot.with_changes(edits.files), bench=bench)
 
@@ -118,6 +119,7 @@ class SharedBench(Bench):
         laid, wanted = {**self.below, **files}, (tuple(targets), tuple(measure), whole, frozenset(later))
         everything = ((), tuple(measure), True)
         async with self.turn:
+            # Looked up when it is our turn: who waited may find that the run before was the one wanted.
             known = self.as_it_is.get(wanted) or (self.as_it_is.get(everything) if whole else None)
             if not laid and known is not None:
                 return known

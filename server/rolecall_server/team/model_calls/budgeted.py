@@ -160,6 +160,7 @@ class StoredCalls(Relay):
             reply = await self._answer(shown, wishes, received)
         # A cancelled call as well: else the tokens set aside for it would never be given back.
         except BaseException as error:
+            # With these the endpoint was not reached, or refused to answer, so that it charges nothing.
             free = isinstance(error, UserMustAct | ConnectionFailed | RateLimited)
             came = min(estimate_tokens("".join(received)), self._reply_limit(wishes) or sys.maxsize)
             charged = (0, 0) if free else (asking.estimated, came)
@@ -229,6 +230,7 @@ class StoredCalls(Relay):
         shown = [
             replace(message, text=cover(message.text), calls=self._each(message.calls, cover)) for message in messages
         ]
+        # What the repository itself holds encoded is no search for secrets; what the model had run may be one.
         later = itertools.dropwhile(lambda message: message.role != "assistant", messages)
         told = {message.text for message in later if message.role != "assistant"}
         return shown, {sha256(text) for text in told if self.covers.gives_away(text)}
@@ -239,6 +241,7 @@ class StoredCalls(Relay):
         Raises:
             SecretsSought: it is the second one in this run. What they hold is covered each time.
         """
+        # A set of fingerprints: each request of a conversation sends the earlier messages again.
         self.allowance.searches |= searches
         if len(self.allowance.searches) > 1:
             raise SecretsSought(
@@ -326,6 +329,7 @@ class StoredCalls(Relay):
         )
         # A limit of 0 is none.
         share, name, limit = max((wanted / cap, name, limit) for name, cap, wanted, limit in limits if cap)
+        # A resumed run begins with one budget, which must hold all that was used, and at least half a limit more.
         enough = limit * math.ceil(share * self.allowance.n_budgets + 0.5)
         cost = f" for {show_money(spent.nanos)}" if spent.nanos else ""
         more = f" and cost {show_money(nanos)}" if nanos else ""
