@@ -81,6 +81,7 @@ class _Talk:
 
     def tell(self, text: str) -> None:
         told = {message.text for message in self.messages}
+        # The same words say something else the second time: that the edits since then have mended nothing of it.
         while text in told:
             text = f"{_STILL}\n\n{text}"
         self.messages.append(ChatMessage("user", text))
@@ -142,6 +143,7 @@ class _Course:
             self._last = None
             self._tries.append(Try(said, is_again=bool(edited.files)))
             if self._work.ladder is None:
+                # Words without an edit may settle something: a test that a finding names is for others to mend.
                 self._best = replace(self.best, failures=self._work.to_mend(self.best.failures, self._talk.said))
             return self._work.ladder is not None
         self._tried.append(edited.files)
@@ -152,6 +154,7 @@ class _Course:
         self._tell(attempt, helped=helped)
         if helped:
             self._best, self._kept, self._n_kept = attempt, edited, len(self._tried)
+        # The first reply explains the change, later ones only what they repair; on a ladder each begins anew.
         if helped and (self._work.ladder is not None or not self._rationale):
             self._rationale = without_notes(said) if self._work.unfound else said
         return True
@@ -165,6 +168,7 @@ class _Course:
     async def complain(self) -> Edited:
         """Tell the model what is wrong, and return the edits that its next ones build on."""
         ladder, last = self._work.ladder, self._last
+        # On a ladder a slip of syntax, or a wrong name in what passes, is corrected in place and takes no rung.
         if ladder is None or (last is not None and (last.syntax_errors or self.best.works)):
             assert last is not None
             await beside_the_loop("Telling what failed", _complain, self._work, self._talk, last)
@@ -268,6 +272,7 @@ class _Edits:
 
     def request(self, steps: Sequence[Step]) -> str:
         """Return the next message to the model after *steps*; empty if there is nothing to ask, or nothing new."""
+        # A reply without any edit counts as one matter too, so that it is asked about once.
         matters = {_matter(problem, steps): problem for problem in self.problems} if steps else {"": None}
         fresh = [problem for matter, problem in matters.items() if matter not in self._asked]
         if steps:
@@ -346,8 +351,10 @@ async def _attempt(work: AttemptWork, edited: Edited, talk: _Talk) -> Attempt:
     findings = await asyncio.to_thread(work.check, files)
     talk.report("running the tests", None)
     run = await work.try_out(files)
+    # Only after the run above, which makes the one without the change where that is not known yet.
     before = work.before()
     since = await beside_the_loop(_READING, work.to_mend, new_failures(before, run), talk.said)
+    # By id: a test that the work is for, and that still fails, may be among the new failures too.
     failures = {one.test_id: one for one in (*work.still_failing(run), *since)}
     failing = tuple(failures.values())
     return Attempt(files, run, (), failing, breaks_the_run(before, run), findings, notes, renames)

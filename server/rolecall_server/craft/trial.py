@@ -87,6 +87,7 @@ class Bench:
         """
         if isinstance(self.shadow, NotRun):
             return self.shadow
+        # `runs_tests` is about other languages, whose tests need no Python.
         if isinstance(self.interpreter, NotRun) and not any(map(runs_tests, targets)):
             return self.interpreter
         self.lay(files)
@@ -196,6 +197,7 @@ def select_for_change(
     found: dict[str, SelectedTests] = {}
     for one in (*_selected(after, files, changed), *_selected(snapshot, files, gone)):
         known = found.get(one.path)
+        # `None`: the change deletes that test file, so that it cannot run.
         if files.get(one.path, "") is not None and (known is None or known.score < one.score):
             found[one.path] = one
     selected = sorted(found.values(), key=lambda one: -one.score)
@@ -277,6 +279,7 @@ def _tests_importing(snapshot: Snapshot, path: str) -> Iterable[str]:
 
 def is_of_all(run: TestRun | NotRun | None) -> bool:
     """Return whether *run* is one of all tests that the repository's own collection has."""
+    # 0 where the run did not tell how many there are.
     return isinstance(run, TestRun) and 0 < run.collected <= len(run.outcomes)
 
 

@@ -181,6 +181,7 @@ class _Draft:
         return None
 
 
+# Known by identity: which lines come nearest is said after all steps, of the text as it is then.
 _FITS_NOWHERE = EditProblem("", "SEARCH matches nothing.")
 
 

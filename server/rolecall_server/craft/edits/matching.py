@@ -28,6 +28,7 @@ _MOST_STEPS = 10_000_000
 
 Source: measured; the worst texts known take a third of a second.
 """
+# Between so many the clock is looked at: `difflib` cannot be stopped once it compares.
 _COMPARED_AT_ONCE = 10
 _LONGEST_LIKE = 500
 """Characters of a line that is looked for among lines that are not the same."""
@@ -290,6 +291,7 @@ def _where_most_agree(there: Sequence[str], wanted: Sequence[str]) -> int | None
     telling = [line for line in wanted if 1 < len(line) <= _LONGEST_LIKE]
     if _n_pairs(there, wanted) <= _MOST_PAIRS:
         run = difflib.SequenceMatcher(None, there, wanted, False).find_longest_match()
+        # Blank lines and single brackets agree nearly everywhere, and tell no place.
         if any(len(line) > 1 for line in there[run.a : run.a + run.size]):
             return run.a - run.b
     others = list(dict.fromkeys(one for one in there if 0 < len(one) <= _LONGEST_LIKE))

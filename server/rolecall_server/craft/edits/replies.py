@@ -47,7 +47,7 @@ _FENCE = re.compile(r"\s*(`{3,}|~{3,})[\w+-]*\s*$")
 _LEAD = r"(?P<lead>[\s>#*+`\d.)(-]*)"
 _FILE_LINE = re.compile(
     rf"{_LEAD}(?:(?P<plain>FILE)|file(?:[ _]?(?:name|path))?|path)"
-    r"(?P<bold>\**+\s*+[:\uff1a]\**+)(?P<name>.*)$",
+    r"(?P<bold>\**+\s*+[:\uff1a]\**+)(?P<name>.*)$",  # \uff1a: the colon of Chinese and Japanese
     re.IGNORECASE,
 )
 _ODD_FILE_LINE = re.compile(r"[\W\d_]*FILE\b")
@@ -360,6 +360,7 @@ def _ends_of(markers: Sequence[_Marker], n_lines: int) -> dict[int, tuple[int, b
 
 def _least(signs: int) -> int:
     """Return the least number of signs that a line in a block must have to be one of its markers."""
+    # Bounded, as each number that occurs takes a pass over all markers (`_Reader._end`).
     return min(signs, _MOST_SIGNS) if signs > _PLAIN else 5
 
 

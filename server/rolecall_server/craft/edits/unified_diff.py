@@ -15,6 +15,7 @@ from rolecall_server.errors import PatchRefused
 from rolecall_server.text_work import look_at_the_clock
 from rolecall_server.workspace import split_lines
 
+# Nine digits at most: `int` refuses a number with thousands of them.
 _HUNK = re.compile(r"@@ -(\d{1,9})(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@")
 _NOWHERE = "/dev/null"
 _ESCAPED = re.compile(rb"\\([0-7]{3}|.)")
@@ -57,6 +58,7 @@ def apply_diff(diff: str, read_base: ReadBase) -> PatchedFiles:
         PatchRefused: it is no unified diff, or does not fit the files.
     """
     changed = PatchedFiles({})
+    # Not `splitlines`, which would part a line at a form feed in it.
     for one in _file_diffs(diff.replace("\r\n", "\n").split("\n")):
         old, new = one.old, one.new
         # A diff may come back to a file that it has changed above.
