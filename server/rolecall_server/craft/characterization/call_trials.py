@@ -108,6 +108,7 @@ def _first_calls_of(work: TrialState, target: CallTarget, examples: Sequence[Exa
     work.sources[target.qualified_name] = sources
     limit = min(MAX_CALLS, max(60, _MAX_FIRST_CALLS // len(work.targets)))
     recorded = work.recording.calls.get(target.qualified_name, ())
+    # A seed by name: which calls are made up for a target does not hang on the other targets.
     made_up = calls_of(target, sources, examples, Random(target.qualified_name), work.recording.passed)[:limit]
     calls = list(dict.fromkeys([*recorded, *made_up]))
     if all(parameter.annotation is not None for parameter in target.parameters):

@@ -102,6 +102,7 @@ async def observe(
     head, *rest = answers
     seen: dict[CandidateCall, Observation] = {}
     for answer in rest:
+        # The code that is called can write to the report as well: a line that is no answer is passed over.
         with suppress(*GARBLED):
             seen[calls[answer["id"]]] = _observation(answer)
     return Observed(seen, head["classes"], frozenset(head["lines"]))
@@ -201,6 +202,7 @@ async def _ask(
 
 def _furnish(folder: Path, asked: Path, request: Mapping[str, Any]) -> None:
     """Puts the child and its request into *folder*."""
+    # Copied, as the folder of this package is not shown behind the walls.
     for program in (*_CHILD.glob("*.py"), _IN_PLACE):
         shutil.copyfile(program, folder / program.name)
     asked.write_text(json.dumps(request), "utf-8")

@@ -63,6 +63,7 @@ async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotR
         if isinstance(observed, NotRun):
             return observed
         found = _joined(_instances(observed), around)
+        # Only a class that could not be built before makes more possible.
         if found.keys() == instances.keys():
             break
         instances = found

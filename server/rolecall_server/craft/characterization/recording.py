@@ -106,6 +106,7 @@ def _of_calls(lines: Sequence[Mapping[str, Any]], known: Survey) -> Recording:
 
 def _is_flat(source: str) -> bool:
     """Return whether an expression can be read, and by a person."""
+    # For its error alone: who calls passes such a line over.
     parse_expression(source)
     depth = deepest = 0
     for character in source:

@@ -80,6 +80,7 @@ class Mutations:
     def __init__(self, request: dict[str, Any], guard: Guard) -> None:
         self.request = request
         self.guard = guard
+        # Line ends as they are: the place of a mutant is counted in characters.
         with Path(request["path"]).open(encoding="utf-8", newline="") as text:
             self.text = text.read()
         self.calls = {call["id"]: call for call in request["calls"]}
@@ -101,9 +102,11 @@ class Mutations:
         Every mutant has a process of its own: what it does to other modules stays.
         """
         start, end = mutant["span"]
+        # `pollutes` has `serve` end this process: the next mutant gets one of its own.
         verdict = {"id": mutant["id"], "killed": True, "call": None, "pollutes": True}
         text = self.text[:start] + mutant["became"] + self.text[end:]
         try:
+            # Not inherited: the future imports of this file would hold for the module, too.
             code = compile(text, self.request["path"], "exec", dont_inherit=True)
         except (SyntaxError, ValueError, RecursionError):
             return verdict

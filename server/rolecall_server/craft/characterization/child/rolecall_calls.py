@@ -94,6 +94,7 @@ class Probe:
     def observe(self, call: dict[str, Any]) -> dict[str, Any]:
         """Make *call* and return what it did, in the form of the report."""
         before = self._state() if self.tracer is not None else None
+        # A result that is remembered would be given without the lines that lead to it.
         for clear in self.caches:
             clear()
         limit_s: float = self.request["call_timeout_s"]
@@ -102,6 +103,7 @@ class Probe:
         self.guard.tripped = ""
         self.guard.by_chance = False
         started = time.perf_counter()
+        # Again after each quarter: a bare `except` may have caught the first alarm.
         signal.setitimer(signal.ITIMER_REAL, limit_s, limit_s / 4)
         self.guard.armed = True
         try:
@@ -117,6 +119,7 @@ class Probe:
             if self.tracer is not None:
                 seen["arcs"] = self.tracer.stop()
         seen["duration_s"] = time.perf_counter() - started
+        # The code may have caught the refusal, and come to some other end.
         if self.guard.tripped:
             seen["kind"] = "refused"
         seen["by_chance"] = self.guard.by_chance
@@ -129,6 +132,7 @@ class Probe:
         operands = []
         for number, source in enumerate(call["operands"]):
             try:
+                # A copy: what an operand binds with `:=` on its way is nothing for the others.
                 operands.append(eval(source, dict(self.names)))  # noqa: S307
             except Exception as error:  # noqa: BLE001
                 return {"kind": "unbuilt", "type": type(error).__name__}
@@ -147,6 +151,7 @@ class Probe:
         except Exception as error:  # noqa: BLE001
             seen = {**self._raised(error), "lazily": lazily}
         if self.tracer is not None:
+            # What is read from here on is no part of the call.
             sys.settrace(None)
         seen["effects"] = []
         for number, value in enumerate(operands):

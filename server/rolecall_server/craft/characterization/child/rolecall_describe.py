@@ -103,6 +103,7 @@ class _Writer:
             return "[" + ", ".join(items) + "]"
         if kind is tuple:
             return "({}{})".format(", ".join(items), "," if len(items) == 1 else "")
+        # Sorted, as a set has another order in each process.
         joined = "{{{}}}".format(", ".join(sorted(items))) if items else ""
         return (joined or "set()") if kind is set else f"frozenset({joined})"
 
@@ -155,6 +156,7 @@ def views(value: Any, names: dict[str, Any], root: str, max_items: int) -> tuple
 
     def look(template: str, part: Any) -> bool:
         written = literal(part, names)
+        # Paths and addresses of this process are others in the next.
         if written is None or root in written[0] or _ADDRESS.search(written[0]):
             return False
         found.append([template, written[0]])
@@ -258,6 +260,7 @@ def _below(template: str, value: Any, root: str) -> list[tuple[str, Any]]:
     if isinstance(value, (list, tuple)):
         return [(f"{template}[{place}]", part) for place, part in enumerate(value[:_MAX_ITEMS])]
     if isinstance(value, dict):
+        # A template has braces where the value goes, so that a key must have none.
         keys = [key for key in list(value)[:_MAX_ITEMS] if type(key) in (str, int) and "{" not in str(key)]
         return [(f"{template}[{key!r}]", value[key]) for key in keys]
     found: list[tuple[str, Any]] = []

@@ -25,6 +25,7 @@ _FORBIDDEN = {
 """Events of Python's audit that reach beyond the process."""
 
 
+# Neither this nor `Refused` is an `Exception`: the code that is called may handle those.
 class Overtime(BaseException):
     """A call has had its time."""
 
@@ -40,6 +41,7 @@ class Guard:
         self.armed = False
         self.tripped = ""
         self.by_chance = False
+        # A hook of the audit cannot be taken off again; hence `armed`.
         sys.addaudithook(self.audit)
         # Only since Python 3.12 is the start of a thread an event.
         start = getattr(threading, "_start_new_thread", None)

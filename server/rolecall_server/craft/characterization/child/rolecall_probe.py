@@ -22,6 +22,7 @@ from rolecall_calls import Probe, classes_of
 from rolecall_guard import Guard, Overtime, shift_clock, watch_chance
 from rolecall_processes import serve
 
+# A call that hangs in C never sees the alarm: after so many times its limit its process is ended.
 _HANG_FACTOR = 4
 
 
@@ -59,6 +60,7 @@ def main(request_path: str, report_path: str) -> int:
         imported = worker.imported if isinstance(worker, Probe) else []
         lines = sorted({line for arc in imported for line in arc if line > 0})
         report({"lines": lines, "classes": classes_of(sys.modules[request["module"]])})
+        # Else a fork that looks for garbage would write to all pages that it shares with this process.
         gc.collect()
         gc.freeze()
         if isinstance(worker, Mutations):

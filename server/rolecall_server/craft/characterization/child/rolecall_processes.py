@@ -30,6 +30,7 @@ def serve(
         process, answers = _fork(list(waiting), work)
         ended = False
         for answer in _lines(answers, hang_s):
+            # Answers come in the order of the jobs: each is about the first that waits.
             waiting.popleft()
             report(answer)
             ended = bool(answer.get("pollutes"))
@@ -61,6 +62,7 @@ def _fork(jobs: list[Any], work: Callable[[Any], dict[str, Any]]) -> tuple[int, 
                 if answer.get("pollutes"):
                     break
     finally:
+        # The child must never get back into the code that forked it.
         os._exit(0)
     raise AssertionError
 

@@ -24,7 +24,7 @@ from typing import Any
 
 from rolecall_sources import NoSourceError, Sources
 
-_USAGE_ERROR = 4
+_USAGE_ERROR = 4  # pytest's exit code where it does not know an option
 _MAX_OBJECTS = 8
 _MAX_FRAMES = 40
 _FOREIGN, _OWN, _TEST = range(3)
@@ -260,6 +260,7 @@ def run_examples(examples: list[str], recorder: CallRecorder) -> None:
     for text in examples:
         names: dict[str, Any] = {"__name__": "example"}
         for piece in text.split("\0"):
+            # An example may well end in `sys.exit()`.
             with contextlib.suppress(BaseException), contextlib.redirect_stdout(io.StringIO()):
                 code = compile(piece, "<example>", "exec", dont_inherit=True)
                 sys.setprofile(recorder.hook())
@@ -284,6 +285,7 @@ def run_tests(request: dict[str, Any], recorder: CallRecorder) -> None:
         f"--basetemp={Path(tempfile.gettempdir(), 'recorded')}",
         *request["flags"],
     ]
+    # Options of the repository may be those of a plug-in that is not there.
     for more in ([], ["-o", "addopts="]):
         sys.setprofile(recorder.hook())
         code = pytest.main([*fixed, *more, *request["tests"]])

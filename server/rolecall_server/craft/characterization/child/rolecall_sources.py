@@ -102,6 +102,7 @@ class Sources:
         if origin is None or not origin.attributes:
             return
         for name, now in list(getattr(value, "__dict__", {}).items()):
+            # `origin` stands for an attribute that was not there; `None` may be the value of one.
             if not name.startswith("_") and origin.attributes.get(name, origin) is not now:
                 try:
                     self.add_step(value, f"setattr({{}}, {name!r}, {self.write(now)})")
@@ -247,6 +248,7 @@ class Sources:
             text = textwrap.dedent(inspect.getsource(value)).strip()
         except (OSError, TypeError):
             raise NoSourceError from None
+        # `getsource` gives whole lines, of which a lambda may be any part: each of these forms may make them parse.
         for attempt in (text, text.rstrip(","), f"({text})", f"({text.rstrip(',')})", f"f({text}", f"{text}\n    pass"):
             try:
                 tree = compile(attempt, "<lambda>", "exec", ast.PyCF_ONLY_AST)
@@ -255,6 +257,7 @@ class Sources:
             found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
             fits = [one for one in found if _parameters(one) == list(code.co_varnames[: code.co_argcount])]
             free = {n.id for one in fits for n in ast.walk(one) if isinstance(n, ast.Name)} - set(code.co_varnames)
+            # `ast.unparse` is there since Python 3.9.
             if len(fits) == 1 and all(hasattr(builtins, name) for name in free) and hasattr(ast, "unparse"):
                 return ast.unparse(fits[0])
         raise NoSourceError
@@ -263,6 +266,7 @@ class Sources:
         """Return the name of an object that a module of the workspace has at its top; empty where none has."""
         if not self.is_own(value):
             return ""
+        # All modules are looked through only once more whenever something was imported.
         if self._n_modules != len(sys.modules):
             self._n_modules = len(sys.modules)
             for name, module in list(sys.modules.items()):

@@ -53,6 +53,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[str]:
         elif _announces_code(line.strip()):
             while place < len(lines) and (not lines[place].strip() or _indent(lines[place]) > _indent(line)):
                 place += 1
+            # A line such as `:linenos:` is an option of the directive.
             yield "\n".join(one for one in lines[start:place] if not one.strip().startswith(":"))
 
 

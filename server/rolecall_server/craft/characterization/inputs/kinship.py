@@ -18,6 +18,7 @@ def kin_of(target: CallTarget, parameter: CallableParameter, attributes: Mapping
     have every attribute that the code uses of it.
     """
     used = attributes_used(target.node, parameter.name)
+    # What texts and lists have as well tells no class.
     telling = used - _BUILTIN_ATTRIBUTES
     scores = {
         name: _likeness(parameter.name, name) + (len(telling) if telling and used <= has else 0)

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
+    # `re` has no public way to a parsed pattern.
     from re import _parser  # pyright: ignore
 
 _CLASSES = {"CATEGORY_DIGIT": "0123456789", "CATEGORY_WORD": "abcxyz019_", "CATEGORY_SPACE": " \t"}
@@ -22,6 +23,7 @@ def matching(pattern: str, how_many: int, random: Random) -> list[str]:
 
     Nothing for what is no regular expression. The same *random* state gives the same strings.
     """
+    # Else the line ends and the indentation of a verbose pattern would become part of what it matches.
     flags = re.VERBOSE if "\n" in pattern or ("(?P<" in pattern and "  " in pattern) else 0
     try:
         tree = cast(Any, _parser).parse(pattern, flags)

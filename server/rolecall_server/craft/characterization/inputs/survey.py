@@ -280,6 +280,7 @@ def constructor_parameters(
 
 def is_record(node: ast.ClassDef) -> bool:
     """Return whether the class gets its constructor from its annotated fields."""
+    # `attr.s`, and `attr.ib` below, are the old names in attrs.
     decorated = any(name.rpartition(".")[2] in ("dataclass", "define", "frozen", "s") for name in decorator_names(node))
     return decorated or any(last_name(base) == "NamedTuple" for base in node.bases)
 

@@ -87,6 +87,7 @@ def _form(call: CandidateCall, seen: Observation) -> Hashable:
     outcome = (views, effects, bool(seen.printed))
     if seen.kind == "raises":
         outcome = (seen.type_name, seen.exception_module, seen.lazily)
+    # What takes statements to make stands in the body of a test, so that its cases have to share it.
     prepared = tuple(operand if holds_preparation(operand) else "" for operand in call.operands)
     return (call.target, call.template, seen.kind, outcome, prepared)
 

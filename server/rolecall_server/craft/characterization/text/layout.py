@@ -41,6 +41,7 @@ def with_quotes(code: str, quote: str) -> str:
     """Return *code* with its string literals in *quote* where that needs no more escapes, and no ``u`` before them."""
     lines = code.splitlines(keepends=True)
     tokens = list(tokenize.generate_tokens(io.StringIO(code).readline))
+    # From the end on, so that the places before it stay true.
     for token in reversed(tokens):
         if token.type == tokenize.STRING and token.start[0] == token.end[0]:
             row = token.start[0] - 1

@@ -249,6 +249,7 @@ def _laid_out(statement: str, style: HouseStyle, indent: int) -> list[str]:
 def _raises(group: Group, call: str, style: HouseStyle, indent: int) -> list[str]:
     pad = " " * indent
     inner = f"{pad}    {lay_out(call, indent=indent + 4, width=style.line_length)}"
+    # `re.escape` escapes spaces too, which mean something in verbose patterns only.
     pattern = re.escape(group.message).replace(r"\ ", " ") if group.message else ""
     literal = f'r"{pattern}"' if "\\" in pattern else f'"{pattern}"'
     usable = bool(pattern) and '"' not in pattern and pattern.isprintable()
