@@ -56,5 +56,6 @@ def _is_of(note: Note, missing: str) -> bool:
 
 def _leads_to(noted: Sequence[str], named: Sequence[str]) -> bool:
     """Return whether the two are one name: ``requests.Session`` is defined as ``requests.sessions.Session``."""
+    # `in` uses the iterator up to what it finds, so that the parts have to come in their order.
     rest = iter(named)
     return (noted[0], noted[-1]) == (named[0], named[-1]) and all(part in rest for part in noted)

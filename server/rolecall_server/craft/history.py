@@ -27,6 +27,7 @@ _LATE_RUNS = 5
 """A failure longer ago says nothing of the next run."""
 _OTHER_TEXT = 0.5
 """The share of what was learned of a test, or a function, that counts once its text is another."""
+# Few, as path and name are compared as well: it has to tell apart only the texts that one function ever had.
 _FINGERPRINT_BYTES = 6
 _MOST = 2_000_000
 """Functions of tests, all tests together: a few megabytes, packed."""
@@ -85,6 +86,7 @@ class SuiteHistory:
         """Return the tests that ran only functions whose texts in *snapshot* are still the same."""
         texts = _Texts(snapshot)
         same = {number for number, one in enumerate(self.functions) if texts.of(one) == one.fingerprint}
+        # `known.ran`: of a test that was never watched nothing is known, and no functions at all are a part of any set.
         return frozenset(test for test, known in self.tests.items() if known.ran and same.issuperset(known.ran))
 
 

@@ -49,7 +49,9 @@ def kept_parts(snapshot: Snapshot, files: Mapping[str, str | None], run: TestRun
     if isinstance(run, NotRun) or run.status != "ran":
         return KeptParts()
     after = snapshot.with_changes(files)
+    # From this run alone: what earlier ones saw is about other texts than the draft's.
     spectrum = spectrum_of(run, learned_from(NOTHING_KNOWN, run, after), [one.test_id for one in run.failed])
+    # A failing test that was not watched may have run any part of the draft.
     if {*spectrum.failing} != {name_of(one.test_id) for one in run.failed}:
         return KeptParts()
     passed = _passed(spectrum)

@@ -20,6 +20,7 @@ _SHOWN_BY = re.compile(r"Shown by\b(.*)$", re.IGNORECASE)
 _ENVIRONMENT = re.compile(
     rf"^{_MARKUP}Environment:{_MARKUP}(?:\S{{1,400}}::)?(test\w{{0,400}})(?:\[.{{0,400}}\])?{_MARKUP}:{_MARKUP}(\S.*)$"
 )
+# `test_price.py` and `tests/` name a file and a folder, no test.
 _TEST_NAME = re.compile(r"\btest\w*\b(?!\.py|/)")
 _MISSING_MODULE = re.compile(r"^(?:ModuleNotFoundError|ImportError): No module named '([\w.]+)'")
 _FRAME = re.compile(r"^(\S+\.py):\d+: ", re.MULTILINE)

@@ -79,6 +79,7 @@ def candidates_of_change(
     found: list[PossibleFault] = []
     for fault in find_faults(snapshot, looked_at):
         key = _same(snapshot, fault)
+        # Counted, not looked up: the same line may hold the same fault several times, of which one is new.
         known[key] -= 1
         if known[key] < 0 or _is_touched(fault, lines):
             found.append(fault)

@@ -152,5 +152,6 @@ def _class_lines(classes: Sequence[Definition], segment: set[int]) -> set[int]:
 
 def _cut(lines: Sequence[str], shown: set[int], most_tokens: int) -> set[int]:
     while not _fits(lines, shown, most_tokens):
+        # By shares: how many tokens lines take is known only once they are counted, which is too slow line by line.
         shown = set(sorted(shown)[: len(shown) * 3 // 4])
     return shown

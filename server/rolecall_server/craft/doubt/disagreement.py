@@ -69,6 +69,7 @@ async def compare(trials: Sequence[Trial], report: Report) -> tuple[Behaviour, .
         stages.append(work.stage)
     share = _MOST_CALLS // len(trials)
     calls = [*dict.fromkeys(call for found in explored for call in found[:share])]
+    # Calls found on one solution are made on all, so that each has to know the imports of every one.
     imports = {name: where for stage in stages for name, where in stage.imports.items()}
     outcomes: list[Outcomes] = []
     for trial in trials:

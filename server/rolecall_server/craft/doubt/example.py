@@ -48,6 +48,7 @@ async def failing_ends(example: ChosenExample, shadow: Shadow, interpreter: Inte
 def _failures(example: ChosenExample, seen: Mapping[CandidateCall, Observation]) -> Iterator[TestResult]:
     for call, wanted in example.ends:
         end = seen.get(call, Observation("crashed"))
+        # Where the arguments cannot be made, the call says nothing of the change.
         if end.kind != "unbuilt" and end.outcome != wanted.outcome:
             came = describe(call, end, changes=bool(wanted.effects)) or f"is {end.kind}"
             message = f"expected: {describe(call, wanted, changes=bool(end.effects))}; came: {came}"

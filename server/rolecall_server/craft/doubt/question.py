@@ -56,6 +56,7 @@ def question_about(behaviours: Sequence[Behaviour], solutions: Sequence[ShortSol
     """Return the question which of *behaviours* is wanted, of which there are two or more."""
     calls = _listed(code_of(call) for call in behaviours[0].told)
     changes = any(seen.effects for each in behaviours for seen in each.told.values())
+    # Behaviours that read alike become one option: nobody could choose between them.
     options = dict.fromkeys(_option(each, solutions, changes=changes) for each in behaviours)
     return DoubtQuestion(_PROMPTS["question"].format(calls=calls), calls, tuple(options))
 

@@ -103,6 +103,7 @@ def outline(sources: LookupSources, file: InFile) -> str:
     Raises:
         FileRefused: it cannot be read, or is kept from models.
     """
+    # For its refusals alone: of a file that may not be shown, no outline may be either.
     shown_lines(sources, file.path)
     lines = [line for item in outline_of(sources.view, file.path, "") for line in item.text.splitlines()]
     return bounded(sources, lines, f"{file.path} defines nothing.")

@@ -39,6 +39,7 @@ class LookupSources:
 
     def with_edits(self) -> LookupSources:
         """Return these sources as they are now: what is read, and what the graph says, is as the edits have it."""
+        # A copy, as the draft goes on changing: one answer is about one state of the files.
         draft = dict(self.draft)
         if not draft:
             return self

@@ -199,6 +199,7 @@ def _namesakes(snapshot: Snapshot, names: Collection[str]) -> set[Place]:
     found: dict[str, set[Place]] = {}
     for path in snapshot.files:
         for one in definitions_in(snapshot, path):
+            # A stub names the function once more, and has no code that could be at fault.
             if one.kind in _FUNCTIONS and _called_as(one) in names and not path.endswith(".pyi"):
                 found.setdefault(_called_as(one), set()).add((path, one.qualified_name))
     return {place for places in found.values() if len(places) <= _MOST_NAMESAKES for place in places}

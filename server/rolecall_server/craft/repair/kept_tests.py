@@ -53,6 +53,7 @@ def _first_change(old: Sequence[ast.stmt], new: Sequence[ast.stmt]) -> str:
     if lost := [name for name, what in before.items() if after.get(name) != what]:
         return f"The import of {lost[0]}"
     names = _bound(old)
+    # A new import under a name that the tests use would give them something else to test.
     if taken := sorted(names & (after.keys() - before.keys())):
         return taken[0]
     left = [one for one in new if not isinstance(one, _IMPORT)]

@@ -28,6 +28,7 @@ def spectrum_of(run: TestRun, history: SuiteHistory, failing: Collection[str]) -
     """
     wanted = {name_of(test) for test in failing}
     bad = {name_of(one.test_id) for one in run.failed}
+    # Names are without parameters: a test that fails in one case has not passed, though its other cases did.
     good = {name_of(one.test_id) for one in run.passed} - bad - wanted
     ran = {
         test: frozenset((one.path, one.name) for one in map(history.functions.__getitem__, known.ran))

@@ -29,6 +29,7 @@ def expected_failure(text: str, name: str, rows: Collection[int], reason: str) -
     lines = split_lines(text)
     holder = _holder(text, name)
     is_unittest = holder is not None and any("TestCase" in ast.unparse(base) for base in holder.bases)
+    # The cases that pass stay in the file under the name of the test, so that these need another.
     partly = bool(rows) and len(rows) < len(test.rows)
     function = f"{test.node.name}_finding" if partly else test.node.name
     body = _cases(test, rows, reason, lines) if rows else _marked(test, reason, lines, is_unittest=is_unittest)
@@ -55,6 +56,7 @@ def standing_alone(block: str, text: str, origin: str) -> str:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 kept = [one for one in node.names if (one.asname or one.name.partition(".")[0]) in wanted]
                 line = ast.unparse(ast.Import(kept) if isinstance(node, ast.Import) else _from(node, kept))
+                # The block goes to the end of a file, where linters want no import.
                 imports.append(f"{line}  # noqa: E402\n" if text.strip() else f"{line}\n")
             elif not wanted & _bound_in(block):
                 first = min([node.lineno, *(one.lineno for one in getattr(node, "decorator_list", []))])

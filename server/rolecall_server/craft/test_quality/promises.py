@@ -75,6 +75,7 @@ def _promise(value: str, sign: str, given: int) -> str:
 
 def _values(line: str, said: str) -> tuple[str, str] | None:
     """Return the two values that *line* of a report compares; ``None`` where it cannot be told for certain."""
+    # unittest writes the message of an assertion behind its values and a colon.
     text = line.removeprefix("AssertionError: ").removeprefix("assert ").partition(" : ")[0]
     parts = text.split(f" {said} ")
     return (parts[0].strip(), parts[1].strip()) if len(parts) == 2 and all(parts) else None
@@ -94,6 +95,7 @@ def _raises(test: WrittenTest, lines: Collection[int]) -> Iterator[ast.Call]:
     for node in _nodes(test, lines):
         if isinstance(node, ast.With):
             calls = (item.context_expr for item in node.items)
+            # `pytest.raises` and `self.assertRaises` alike.
             yield from (one for one in calls if isinstance(one, ast.Call) and "aises" in ast.unparse(one.func))
 
 

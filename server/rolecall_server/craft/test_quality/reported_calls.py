@@ -144,6 +144,7 @@ class _Filled(ast.NodeTransformer):
 
 
 def _with_values(node: ast.expr, values: Mapping[str, ast.expr]) -> ast.expr:
+    # A transformer changes the tree that it visits, and that of the test is read again for other rows.
     copied = parse_expression(ast.unparse(node))
     return _Filled(values).visit(copied)
 
