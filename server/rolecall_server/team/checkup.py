@@ -145,6 +145,7 @@ async def _ask_endpoint(chosen: Chosen, settings: ModelSettings) -> tuple[Chosen
         return chosen, error
     finally:
         await client.aclose()
+    # Ollama lists a model that was named without a tag as `NAME:latest`.
     if names and not any(named.model in (name, name.removesuffix(":latest")) for name in names):
         shown = ", ".join(names[:10])
         return named, UnknownModel(

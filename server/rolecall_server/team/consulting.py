@@ -85,6 +85,7 @@ class Consulting:
         told = (*told, ChatMessage("assistant", reply.text), answer)
         reply = await self.client.complete(told, wishes)
         said = ChatMessage("assistant", reply.text, reply.calls)
+        # Who asks next sends what it saw, without question and answer: these are put back in their place.
         self._interludes.keep((*asked, said), (*told, said))
         return reply
 

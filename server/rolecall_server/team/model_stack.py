@@ -51,6 +51,7 @@ def conversation(desk: Desk, *, looks_up: bool = True, begun: Sequence[Reply] = 
     if looks_up and (names := _answerable(desk)):
         tools = tools_for(LookupSources(desk.view, desk.bench, desk.draft, desk.unfound), names)
         client = LookingUp(client, tools, desk.tool_limits)
+    # A list of its own, as the client takes the replies off it.
     return RememberingClient(client, begun=list(begun))
 
 

@@ -170,6 +170,7 @@ async def missed_by(
     """
     async with open_bench(repository, around.report, for_model=False) as bench:
         without = _ran(await bench.run(tests, task.tests, ()))
+        # The hidden tests last: what a model wrote into their files does not count.
         with_change = _ran(await bench.run({**files, **tests}, task.tests, ()))
     if not without.outcomes and not with_change.outcomes:
         raise CodeNotRun(f"Its tests cannot be run: {without.reason}", "Name a Python that has what they need.")

@@ -150,6 +150,7 @@ def promises_found(store: Store, root: Path, path: str) -> tuple[ReviewCandidate
             continue
         judged = _JUDGED_JSON.validate_python(body_of(message))
         found = tuple(one for one in judged.found_by_reading if one.fault.path == path)
+        # A review of just this file that found nothing counts, too: what earlier ones found is mended by then.
         if found or path in request.review.paths:
             return found
     return ()

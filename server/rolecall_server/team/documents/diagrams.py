@@ -67,6 +67,7 @@ class CallFlow(Value):
     steps: tuple[CallStep, ...] = Field(min_length=1)
 
 
+# Adding 0.0 makes 0.0 of -0.0, which would be written as `-0`.
 Fraction = Annotated[float, Field(ge=0, le=1), AfterValidator(lambda value: round(value, 2) + 0.0)]
 """From 0 to 1, to two places."""
 

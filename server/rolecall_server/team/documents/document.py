@@ -66,6 +66,7 @@ DocumentId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_-]+$")]
 
 
 def _in_seconds(at: datetime) -> datetime:
+    # Markdown tells the time in seconds, and a document has to be read back as it is.
     return at.astimezone(UTC).replace(microsecond=0)
 
 

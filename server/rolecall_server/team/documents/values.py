@@ -17,6 +17,7 @@ _NEW_LINES = dict.fromkeys(map(ord, "\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"), "\n")
 class Value(BaseModel):
     """Something that never changes, and has no fields but those that are declared."""
 
+    # Built when a model is first used: building the validators of all of them would slow every start.
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
@@ -62,6 +63,7 @@ def _unique_ids(items: tuple[Item, ...]) -> tuple[Item, ...]:
 def repeated(names: Iterable[str]) -> list[str]:
     """Return the names that occur more than once, each one time less than it occurs."""
     seen: set[str] = set()
+    # `add` returns nothing: a name that is seen for the first time is kept in mind, and not taken.
     return [name for name in names if name in seen or seen.add(name)]
 
 

@@ -80,6 +80,7 @@ def fitting(head: str, recalled: Sequence[tuple[str, str]], n_other_tokens: int)
     """Return those of *recalled*, each a text and a line, that fit beside *n_other_tokens* of a prompt, below *head*;
     empty where none does.
     """
+    # The share is one of the whole prompt, in which these tokens are then.
     left = int(n_other_tokens * SHARE / (1 - SHARE)) - estimate_tokens(head) - 2
     chosen: list[str] = []
     for forms in recalled:

@@ -146,6 +146,7 @@ def _asked_anew(store: Store, reason: str) -> str:
     """Return the developer's request when a hunk was made anew, from the proposal that took its place; empty if there
     is none.
     """
+    # In the words of `put_revised_aside`: nothing else leads from a hunk to what came in its place.
     successor = reason.partition(" ")[0]
     if not reason.endswith("took its place.") or not successor[1:].isdigit():
         return ""

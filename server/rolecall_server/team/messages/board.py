@@ -102,6 +102,7 @@ def as_draft(kind: str, body: Any, subject: str = "") -> NewMessage:
     """
     if isinstance(body, BaseModel):
         return NewMessage(kind, subject, body.model_dump_json(), is_document=True)
+    # Sorted, as the store compares texts: a body that says the same must not become a new version.
     return NewMessage(kind, subject, json.dumps(body, ensure_ascii=False, sort_keys=True))
 
 

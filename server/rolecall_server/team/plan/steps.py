@@ -142,6 +142,7 @@ def _step(table: _Table, role: Role, duty: Duty, subject: str) -> Step | None:
     if not read:
         return None
     writes = tuple((kind, _written_subject(kind, subject, role)) for kind in duty.publishes)
+    # With what it only heeds: a correction does not hold a step up, but makes it one to be taken anew.
     key = step_key(role.name, duty.does, subject, read)
     return Step(role, duty, subject, tuple(read), writes, key, awaits)
 

@@ -62,6 +62,7 @@ async def reproduce(desk: Desk, failure: FailureToMend) -> Reproduction:
     trials = Trials(desk, (), first=files)
     if files:
         desk.report("making the failure happen", None)
+        # The whole suite, as this is the run without the change that the evidence needs anyway.
         await trials.without_change(files, whole=True)
     failing = _failing(trials.before, tests)
     if not failing and not failure.unreproduced:
@@ -128,6 +129,7 @@ def _failing(run: TestRun | NotRun | None, tests: Sequence[str]) -> tuple[TestRe
 
 
 def _is_meant(test_id: str, wanted: str) -> bool:
+    # A file that cannot be collected fails under its own path, whichever of its tests was meant.
     is_unread = "::" not in test_id and wanted.startswith(f"{test_id}::")
     return is_unread or test_id == wanted or name_of(test_id) == wanted or test_id.startswith(f"{wanted}::")
 

@@ -89,6 +89,7 @@ async def first_rung(desk: Desk, climb: Climb) -> tuple[ChatMessage, ...]:
     climb.show(_fitting(desk, found.suspects[:_IN_VIEW]))
     told = await _values(desk, found.failing, {}) if _is_endless(found) else ""
     task = task_of(found, climb.failure, (), told, tell_others(found.suspects, climb.shown))
+    # Without them here: else the opening would offer lookups, which only later rungs have.
     return await _open(replace(desk, lookups=()), _focus(desk, found, _suspected(climb.last)), task)
 
 
@@ -105,6 +106,7 @@ async def next_rung(desk: Desk, climb: Climb, tries: Sequence[Try], best: Attemp
     n_failed = sum(not pieces and not one.helped for pieces, one in zip(asked, tries, strict=True))
     looks_up, told = n_failed > 1, ""
     if tries[-1].helped:
+        # The tests that are left have suspects of their own, none of which was shown for their sake.
         climb.shown.clear()
         climb.show(_fitting(kept, found.suspects[:_IN_VIEW]))
     elif not asked[-1]:

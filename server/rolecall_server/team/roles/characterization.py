@@ -160,6 +160,7 @@ def _failing(run: TestRun | NotRun, path: str) -> set[str]:
     if not isinstance(run, TestRun):
         return set()
     ids = [outcome.test_id for outcome in run.failed if outcome.test_id.partition("::")[0] == path]
+    # A parameter may hold line ends.
     return {re.sub(r"\[.*", "", test_id, flags=re.DOTALL).rpartition("::")[2] for test_id in ids if "::" in test_id}
 
 

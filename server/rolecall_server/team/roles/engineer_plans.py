@@ -85,6 +85,7 @@ async def work_out_by_plans(work: AttemptWork, desk: Desk) -> AttemptOutcome:
         is_last = plan is plans[-1]
         most = work.most_repairs if is_last else min(work.most_repairs, _REPAIRS_BEFORE_THE_NEXT)
         keep = partial(_keep, work.keep, tried, len(tried))
+        # Each plan begins with the text of the repository: lookups must not see what the one before it wrote.
         desk.draft.clear()
         try:
             planned = replace(work, opening=begun, most_repairs=most, keep=keep)

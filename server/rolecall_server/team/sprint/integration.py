@@ -71,6 +71,7 @@ async def integrate(step: Step, room: Room, pool: Pool) -> tuple[NewMessage, ...
     if code and not whole.is_sound:
         reach = reach_of(step, whole, tests[0].files if tests else ())
         whole, repairs = await _repaired(desk, whole, documents, reach)
+        # Again, as a repair may have made what was missing, or taken away what was there.
         whole = await settle(whole)
     if not whole.attempt.works and tests:
         whole, more = await _tests_corrected(desk, whole, documents, tests[0])

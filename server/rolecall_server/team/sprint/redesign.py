@@ -125,6 +125,7 @@ def merged(design: Design, part: DesignPart) -> Design:
 
     return design.model_copy(
         update={
+            # A paragraph that the model gives an empty text is to fall away.
             "approach": "\n\n".join(texts[number] for number in sorted(texts) if texts[number]),
             "files_to_change": files(design.files_to_change, part.files_to_change),
             "files_to_add": files(design.files_to_add, part.files_to_add),

@@ -35,6 +35,7 @@ class Reported:
         if self.tests & other.tests:
             return True
         mine, known = self.defect, other.defect
+        # Where one of the two does not know what the call gave, the word of the other counts for both.
         gave = {mine.gave or known.gave, known.gave or mine.gave}
         is_there = (mine.path, mine.symbol) == (known.path, known.symbol)
         return is_there and (mine.sentence == known.sentence or (len(gave) == 1 and bool(self.calls & other.calls)))

@@ -148,6 +148,7 @@ def _under_test(request: RunRequest, snapshot: Snapshot) -> set[str]:
     """Return the functions, methods and classes that are under test, as dotted names within their file."""
     path, symbol = request.path, request.symbol
     names = {each.qualified_name for each in definitions_in(snapshot, path) if each.kind in _CALLABLE}
+    # With the dots, so that `Cart` does not stand for `Cartoon` as well.
     return {name for name in names if not symbol or f"{name}.".startswith(f"{symbol}.")}
 
 

@@ -82,7 +82,7 @@ def choose_test_path(workspace: Workspace, snapshot: Snapshot, path: str) -> str
     placed like the repository's other tests, or ``tests/test_<name>.py`` where there are none.
     """
     stem = PurePosixPath(path).stem.strip("_") or "module"
-    if stem == "init":
+    if stem == "init":  # what is left of `__init__`
         stem = PurePosixPath(path).parent.name or "package"
     existing = [test for test in tests_of(snapshot, path) if PurePosixPath(test).name != "conftest.py"]
     names = {name.lower() for name in (f"test_{stem}.py", f"{stem}_test.py", name_for_tests(snapshot, stem))}

@@ -38,10 +38,12 @@ class Trials:
         """Run *targets*, of the *whole* suite the rest too, on the text as it is, unless that was done."""
         existing = {path: None for path in targets if file_exists(self.desk.workspace, path)}
         is_known = existing.keys() <= self._targets_before or (self._whole_before and is_of_all(self.before))
+        # `True` is more than `False`: a run of the whole suite will do where a part is wanted.
         if is_known and self._whole_before >= whole:
             return
         how_long = await asyncio.to_thread(_how_long, self.desk) if whole else ""
         self.desk.report(f"running the tests as they are{how_long}", None)
+        # Those of the earlier run once more: `before` is one run, and has to tell of all of them.
         wanted = [*existing, *sorted(self._targets_before - existing.keys())]
         self._targets_before |= existing.keys()
         self._whole_before = whole
@@ -82,6 +84,7 @@ class Trials:
         unknown = [
             bad.test_id
             for bad in bad_outcomes(run)
+            # Without the change, a test file that it writes is not there, or has other tests.
             if bad.test_id not in known and bad.test_id.partition("::")[0] not in files
         ]
         again = await self.desk.bench.run({}, unknown[:_MOST_TRIED_AGAIN], ()) if unknown else None

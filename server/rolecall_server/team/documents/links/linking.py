@@ -334,6 +334,7 @@ def _flaws_of_sprints(tasks: TaskList) -> Iterator[Flaw]:
                 yield Flaw(sprint.id, f"{name} is in {tasks.sprints[placed[name]].id} already")
     for name, number in placed.items():
         for needed in known[name].needs:
+            # A task in no sprint counts as one of a later sprint: it is not done by then either.
             if needed in known and placed.get(needed, number + 1) > number:
                 where = f"is in {tasks.sprints[placed[needed]].id}" if needed in placed else "is in no sprint"
                 yield Flaw(tasks.sprints[number].id, f"{name} needs {needed}, which {where}")

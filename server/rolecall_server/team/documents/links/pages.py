@@ -66,6 +66,7 @@ class Page:
 
     def at(self, line: int, column: int) -> Mention | None:
         """Return the name at a place of the page, if one is there."""
+        # Its end as well: there the cursor stands right behind the name.
         here = (each for each in self.mentions if each.line == line and each.start <= column <= each.end)
         return next(here, None)
 

@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 from functools import cache
 
+# In Markdown no backtick may follow a fence of backticks: such a line is code within text.
 _FENCE = re.compile(r" {0,3}(`{3,}(?=[^`]*$)|~{3,})")
 _LABELLED = re.compile(r" {0,1}[-*+] \*\*([^*:]+)(?::\*\*|\*\*:)(.*)")
 _UNDERLINE = re.compile(r" {0,3}(=+|-+)")
@@ -101,6 +102,7 @@ def _escape_line(line: str, above: str, level: int, labels: frozenset[str]) -> s
     indent, slashes, rest = _split(line)
     if not _is_structure(rest, level, labels):
         return line
+    # Dashes below an empty line underline nothing, and are a rule.
     if not slashes and _UNDERLINE.fullmatch(rest) and not above.strip():
         return line
     return f"{indent}\\{slashes}{rest}"

@@ -123,6 +123,7 @@ def _read_content(reading: _Reading, model: type[Value], lines: Sequence[str], s
     for section in _sections(lines[start:], SECTION_LEVEL, start):
         form = forms.get(section.title.casefold())
         if section.level < SECTION_LEVEL and "title" not in values:
+            # A tuple of one, as keys are places as pydantic tells them. The line is -1 where no heading stands above.
             reading.lines["title",] = max(section.line, 0)
             values |= _read_top(reading, model, section)
         elif form is not None:
