@@ -118,6 +118,7 @@ def _excerpt(text: str, test: WrittenTest, rows: Sequence[int]) -> str:
     for number, line in enumerate(split_lines(text)[test.start : test.end], test.start):
         if number in shown:
             excerpt.append(line.rstrip("\r\n"))
+        # Once for all hidden lines in a row.
         elif number - 1 in shown:
             excerpt.append("    [cases that pass]")
     return "\n".join(excerpt)

@@ -53,6 +53,7 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     known, around, stage = _with_names(known, around, stage, recording)
     untested = [one for one in wanted if not set(_body_lines(one)) <= subject.covered]
     targets = untested or wanted
+    # A fixed seed: what is found on one text should depend on chance as little as can be.
     work = TrialState(stage, subject, known, around, targets, {}, time.monotonic() + subject.budget_s, Random(0))
     work.recording = recording
     examples = [

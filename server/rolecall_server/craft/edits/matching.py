@@ -83,6 +83,7 @@ def put_in_place(text: str, start: int, search: Sequence[str], new: Sequence[str
     lines = split_lines(text)
     end = start + len(search)
     found = lines[start:end]
+    # A line that is indented shows whether this place has tabs or spaces.
     style = next((line for line in found if line[:1] in (" ", "\t")), found[0])
     respaced = [places.respace(line, style) if line.strip() else line for line in new]
     written = list(_carried(found, search, new, respaced))

@@ -251,6 +251,7 @@ def _below(sources: LookupSources, ignored: Ignored, place: str) -> list[str]:
     on_disk = {one.path for one in files_below(ignored, place, lambda path: True) if not isinstance(one, Problem)}
     unsaved = {path for path in workspace.buffers if not place or path.startswith(f"{place}/")} - on_disk
     every = on_disk | {path for path in unsaved if _counts(ignored, path)}
+    # `None`: the file is there on the disk, and gone with the edits so far.
     return sorted(path for path in every if sources.draft.get(path, "") is not None and not why_private(path))
 
 

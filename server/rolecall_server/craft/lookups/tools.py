@@ -78,6 +78,7 @@ def tools_for(sources: LookupSources, names: Collection[str] = TOOL_NAMES) -> tu
         return await asyncio.to_thread(lambda: answer(sources.with_edits(), arguments))
 
     async def awaited(answer: Callable[[LookupSources, Any], Awaitable[str]], arguments: Any) -> str:
+        # In a thread, as the graph reads each file that was edited once more.
         return await answer(await asyncio.to_thread(sources.with_edits), arguments)
 
     every = (

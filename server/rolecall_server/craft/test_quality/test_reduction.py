@@ -96,6 +96,7 @@ def _idle(gains: Mapping[str, set[Gain]], before: set[Gain], unsure: Collection[
 
 def _branching(coverage: FileCoverage) -> set[tuple[int, int]]:
     """Return the steps that start at lines from which execution went on in more than one way."""
+    # A negative start is coverage's sign for the entry of a function: no line, and so no branch.
     steps = {step for taken in coverage.steps_by_test.values() for step in taken if step[0] > 0}
     ways: dict[int, int] = {}
     for start, _ in steps:

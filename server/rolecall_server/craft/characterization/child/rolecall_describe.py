@@ -122,6 +122,7 @@ class _Writer:
     def _object(self, value: Any, kind: type) -> str:
         """Return the `repr` of an object of the workspace that can be read back and compares equal."""
         written = repr(value)
+        # Without an `__eq__` of its own an object equals itself alone, and never what a test builds.
         if kind.__eq__ is object.__eq__ or _ADDRESS.search(written) or len(written) > _MAX_LITERAL:
             raise _NoLiteralError
         if not written.startswith(kind.__name__ + "(") or self.names.get(kind.__name__) is not kind:

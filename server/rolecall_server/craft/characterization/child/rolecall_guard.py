@@ -64,6 +64,7 @@ class Guard:
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:
+    # `open` tells a mode, `os.open` flags alone.
     _, mode, flags = (*arguments, None, None)[:3]
     if isinstance(mode, str):
         return any(letter in mode for letter in "wax+")

@@ -52,6 +52,7 @@ def _fork(jobs: list[Any], work: Callable[[Any], dict[str, Any]]) -> tuple[int, 
     try:
         os.close(answers)
         with contextlib.suppress(ValueError, OSError):
+            # The limit is on all of the address space, of which the parent's imports have taken a part.
             limit = _in_use() + _MEMORY_BYTES
             resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
         with os.fdopen(sink, "w", encoding="utf-8") as out:

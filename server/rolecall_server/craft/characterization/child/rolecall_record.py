@@ -50,6 +50,7 @@ class CallRecorder:
 
     def hook(self) -> Any:
         """Return the function that is told of every call, which has to be quick."""
+        # Locals, as the function below runs at every call that Python makes.
         kinds, pending = self.kinds, self.pending
 
         def told(frame: Any, event: str, argument: Any) -> None:
@@ -68,6 +69,7 @@ class CallRecorder:
 
     def _enter(self, frame: Any) -> None:
         if time.monotonic() > self.until_s:
+            # The tests go on to their end, without what makes all their calls slow.
             sys.setprofile(None)
             return
         with contextlib.suppress(Exception):  # of an object of the workspace's
