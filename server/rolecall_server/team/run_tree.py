@@ -80,6 +80,7 @@ def _lost(calls: Sequence[CallInShort]) -> dict[str, Any]:
 
 
 def _published(known: StepRow, messages: Sequence[MessageRow]) -> list[MessageRow]:
+    # By what led to it, as a message does not say which step it came from.
     because = tuple(sorted(known.read))
     return [one for one in messages if because and one.sender == known.role and one.because == because]
 

@@ -33,6 +33,7 @@ class CandidateCall:
     """An expression in the module's own names for each."""
     names: tuple[str, ...] = ()
     """The name of each operand."""
+    # Not compared: a call that somebody wrote and that types suggest too is one call.
     origin: int = field(default=MADE_UP, compare=False)
     """Where it comes from, the most telling first: one of the numbers below."""
 

@@ -134,6 +134,7 @@ def _judged(
         end, vote = ends[one.id], votes[one.id]
         is_shown = end.end is PromiseEnd.BROKEN
         judgement = Judgement.REAL if is_shown else Judgement.UNSURE
+        # A model counts from p1 in each piece; in a review of several the numbers go on.
         told = replace(one, id=f"p{number}", shown=end.said if is_shown else "")
         yield told, Verdict(judgement, vote.reason or one.reason, (vote.judgement,))
 

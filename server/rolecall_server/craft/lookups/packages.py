@@ -183,6 +183,7 @@ def _followed(places: Sequence[Path], module: _Module, name: str) -> tuple[_Modu
     first, _, rest = name.partition(".")
     imports = [one for one in module.facts.imports if not one.scope]
     named = [one for one in imports if not one.is_star and one.bound_name == first]
+    # What is imported by its name goes before what a star may bring.
     for imported in (*named, *(one for one in imports if one.is_star)):
         source = _module_name(module, imported)
         wanted = first if imported.is_star else imported.name or ""

@@ -67,6 +67,7 @@ def _groups(snapshot: Snapshot, failures: Sequence[SeenFailure]) -> list[list[Se
     """Return *failures* by the line of the repository that raised them, the most first."""
     found: dict[TracebackLine | None, list[SeenFailure]] = {}
     for one in failures:
+        # The last traceback is that of the error itself, those before it are of its causes.
         frames = [frame for frame in (one.tracebacks or ((),))[-1] if not is_test(snapshot, frame.path)]
         found.setdefault(frames[-1] if frames else None, []).append(one)
     first, rest = (groups := sorted(found.values(), key=len, reverse=True))[:_MOST_CAUSES], groups[_MOST_CAUSES:]

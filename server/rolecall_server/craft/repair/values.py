@@ -67,6 +67,7 @@ def _up(raised: Sequence[TraceStep]) -> Sequence[TraceStep]:
     """Return the steps of *raised* that the last error left on its way up, from the inside."""
     way: list[TraceStep] = []
     for step in reversed(raised):
+        # Seen from its end, one error comes from ever deeper calls; anything else is an earlier one.
         if way and (step.depth <= way[-1].depth or step.value != way[-1].value):
             break
         way.append(step)

@@ -35,6 +35,7 @@ class CaseKind(StrEnum):
 class TestCase(Entry):
     """Something to try, and what must come out."""
 
+    # Else pytest would take a class of that name for tests.
     __test__ = False
 
     id: Annotated[str, StringConstraints(pattern=r"^C[1-9][0-9]{0,5}$")]

@@ -75,6 +75,7 @@ class Document(Value):
 
     id: DocumentId
     content: Content
+    # It needs the content, which stands above it so that it is validated by then.
     kind: Kind = Field(default_factory=lambda known: kind_of(known["content"]))
     """That of the content."""
     version: Annotated[int, Field(ge=1)] = 1

@@ -78,6 +78,7 @@ class Experience:
     @property
     def best(self) -> Made:
         """Return the attempt that was the best."""
+        # Each attempt that helped was better than all before it, so that the last of them is the best.
         return next(one for one in reversed(self.attempts) if one.kept.helped or one is self.attempts[0])
 
     @property
@@ -174,6 +175,7 @@ def _verdict(store: Store, proposals: Sequence[Reviewed], until_s: float) -> Dec
         if row.at_s <= until_s
     }
     accepted = [row for row in latest.values() if row.state == HunkState.ACCEPTED]
+    # Where code puts a hunk aside, there is no act of the developer's.
     rejected = {key: row for key, row in latest.items() if row.state == HunkState.REJECTED and row.act_id is not None}
     reasons = tuple(dict.fromkeys(row.reason for row in rejected.values() if row.reason))
     return Decided(len(accepted), frozenset(rejected), reasons)

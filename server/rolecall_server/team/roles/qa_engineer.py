@@ -112,6 +112,7 @@ def _task(request: RunRequest, aims: Aims, test_path: str, tools: str, *, extend
         lines.append("Imports that they need and the file lacks go to its other imports, in an edit of their own.")
     else:
         lines.append(f"Put them into {test_path}, which does not exist yet: an empty SEARCH creates it.")
+    # Recordings know this line by its beginning and leave it out, as it is another on each machine.
     lines += [f"{ABOUT_THE_MACHINE}{tools}."] if tools else []
     lines += aims.task
     if request.brief:

@@ -18,6 +18,7 @@ from rolecall_server.craft.characterization.inputs.survey import (
 )
 
 _MAX_REQUIRED = 3
+# Functions of these names begin or end a program, and give no object.
 _NO_FACTORIES = ("main", "run", "serve", "exit")
 
 
