@@ -117,6 +117,7 @@ def plan_edit(
         if isinstance(place, Stale):
             raise HunkStale(f"{path}: {place.reason}")
     if not exists_with(change, then):
+        # Hunks can be placed though somebody typed elsewhere in the file; those lines would go with it.
         if not same_lines(current, text_with(change, accepted)):
             raise HunkStale(f"{path}: There is more in it than was accepted, so it is not deleted.")
         return FileEdit(path, current, (), None)
@@ -137,6 +138,7 @@ def plan_edit(
         edit
         for hunk in hunks
         if hunk.kind is HunkKind.TEXT and isinstance(place := places[hunk.id], Anchor)
+        # The parts of a hunk count lines from its own first one, so it gets the offsets from there on.
         for edit in _edits_of(change, hunk, coming[hunk.id], offsets[place.start :], is_out=hunk.id in take_out)
     )
     return FileEdit(path, current, edits, apply_edits(current, edits), "" if moved_to == path else moved_to)
@@ -198,6 +200,7 @@ def steps_of(
     brought_in = tuple(hunk.id for hunk in in_file if states[hunk.id] is HunkState.ACCEPTED)
     taken_out = tuple(hunk.id for hunk in in_file if hunk.id in accepted and hunk.id not in brought_in)
     before, after, gone = fingerprint(edit.current), fingerprint(edit.result), fingerprint(None)
+    # The number 0 is a blank: the store gives it one.
     whole = LandingRow(0, edit.path, proposal_id, brought_in, taken_out, before, after, this_process())
     if not edit.moved_to:
         yield whole

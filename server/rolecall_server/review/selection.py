@@ -48,6 +48,7 @@ def texts_with(reviewed: Reviewed, wanted: Collection[str], read_text: ReadText)
         if coming:
             current = read_text(path_now(change, reviewed.accepted))
             edit = plan_edit(change, reviewed.accepted, current, bring_in=coming)
+            # The old path first: a file that keeps its name gets its text in place of the None.
             texts |= {edit.path: None} | {edit.path_after: edit.result}
     return texts
 
@@ -72,6 +73,7 @@ def selection_print(reviewed: Reviewed, wanted: Collection[str], read_text: Read
     """
     texts = {path: read_text(path) for one in reviewed.proposal.files for path in (one.path, one.renamed_to) if path}
     texts |= texts_with(reviewed, wanted, read_text)
+    # No path can hold a null character, so that no two sets of files read alike.
     return sha256("".join(f"{path}\0{fingerprint(text)}\0" for path, text in sorted(texts.items())))
 
 
@@ -101,6 +103,7 @@ def lacks_of(reviewed: Reviewed, wanted: Collection[str], snapshot: Snapshot, re
     told = [Lack(_sentence(selection, need), (need.needed,)) for need in needs]
     names = {need.key[2] for need in needs if need.key[2]}
     for finding in _found(selection):
+        # What is told as missing already is not told once more as broken.
         if names.isdisjoint(re.findall(r"\w+", finding.sentence)):
             mending = _mending(selection, finding)
             which = f"; {mending[0]} would mend that" if mending else ""
@@ -152,6 +155,7 @@ class _Selection:
 
     def lacks(self, need: Need) -> bool:
         """Return whether a hunk that is coming would miss what *need* is about."""
+        # Without the hunk that it moves away from, the definition stands there twice, but nothing is missing.
         if need.hunk not in self.wanted or need.needed in self.chosen or need.why is Why.MOVES:
             return False
         if need.why is Why.USES:
@@ -228,6 +232,7 @@ def _is_import(line: str) -> bool:
 
 def _reading(line: str, name: str) -> str:
     shapes = (rf"[\w.()]*\[[\"']{re.escape(name)}[\"']\]", rf"(?:\w+\.)*\b{re.escape(name)}\b")
+    # The second shape always matches: the caller has found the name in this line.
     found = next(match for shape in shapes if (match := re.search(shape, line)))
     rest = line[found.end() :]
     verb = "calls" if rest.startswith("(") else "passes" if re.match(r"=(?!=)", rest) else "reads"

@@ -61,6 +61,7 @@ def sides_of(reviewed: Reviewed, change: FileChange, current: str | None) -> Sid
     try:
         edit = plan_edit(change, reviewed.accepted, current, bring_in=[hunk.id for hunk in coming])
     except HunkStale:
+        # A file that holds more than was accepted is not deleted (`plan_edit`): both sides show it as it is.
         coming, edit = [], plan_edit(change, reviewed.accepted, current)
     path = path_now(change, reviewed.accepted)
     return Sides(path, edit.path_after, _plain(current), _plain(edit.result), tuple(_placed(coming, places)))
@@ -78,6 +79,7 @@ def texts_from(sides: Sides, text: str) -> dict[str, str]:
     owners = {line: hunk.hunk_id for hunk in sides.of_text for line in range(*hunk.right)}
     found: dict[str, list[str]] = {hunk.hunk_id: [] for hunk in sides.of_text}
     done = (0, 0)
+    # The empty range at the end has the loop go through the lines behind the last change, too.
     for changed in (*_held_ranges(sides, old, new), (len(old), len(old), len(new), len(new))):
         start, end, new_start, new_end = changed
         for n in range(start - done[0]):

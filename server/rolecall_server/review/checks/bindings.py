@@ -130,6 +130,7 @@ def calls_in(side: Side) -> Iterator[tuple[str, tuple[Definition, ...], Argument
             meaning = values_of(side.snapshot, resolve(side.snapshot, facts.path, call.scope, call.callee))
             targets = tuple(target for target in meaning.targets if isinstance(target, Definition))
             if targets:
+                # In brackets: a chain over several lines is no expression by itself.
                 given = arguments_in(f"({text_in(text, call.span)})")
                 outermost = given[max(given, key=lambda span: (span.end, _before(span.start)))] if given else ()
                 yield hunks[0][2], targets, outermost
@@ -184,6 +185,7 @@ def _keys_of(snapshot: Snapshot, facts: FileFacts, scope: str, dotted: str) -> I
         if modules and n_part < len(rest):
             yield from ((path, "", rest[n_part]) for one in modules for path, _, _ in _target_keys(snapshot, one))
     followed = sum(bool(meaning.targets) for meaning in steps)
+    # The steps begin with the head, which *rest* lacks; what could not be followed goes by its name alone.
     yield from ((MEMBER, "", name) for name in rest[max(0, followed - 1) :])
 
 
@@ -191,6 +193,7 @@ def _own_key(facts: FileFacts, scope: str, name: str) -> Iterator[Key]:
     """Yield the key under which the file itself binds *name* for the scope, if it does."""
     for outer in outwards(scope):
         definition = scope_definition(facts, outer) if outer and outer != scope else None
+        # Python's own rule: names in the body of a class are not seen by its methods.
         if (definition is None or definition.kind != "class") and defines(facts, outer, name):
             yield facts.path, outer, name
             return

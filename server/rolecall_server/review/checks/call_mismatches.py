@@ -67,6 +67,7 @@ def _in_changed_file(before: Snapshot, after: Snapshot, path: str) -> Iterator[M
     found = signature_mismatches(after, path, after.text(path) or "")
     if not found:
         return
+    # Lines move with a change, so misfits are told apart by how many of each kind there were.
     known = Counter(map(_same, signature_mismatches(before, path, before.text(path) or "")))
     for one in found:
         known[_same(one)] -= 1
@@ -86,9 +87,11 @@ def _changed_in(before: Snapshot, after: Snapshot, path: str) -> Iterator[Defini
     if old is None:
         return
     new = after.files[path].definitions_by_name
+    # A field or constructor that is gone changes what the class takes as much as one that is new.
     remade = {one.scope for one in old.definitions if (one.scope, one.name) not in new and _has_a_say(one)}
     for definition in definitions_in(after, path):
         was = old.definitions_by_name.get((definition.scope, definition.name), ())
+        # Also true where there was none: a new definition counts as changed.
         if all((definition.signature, definition.decorators) != (one.signature, one.decorators) for one in was):
             if definition.kind == "class":
                 remade.add(definition.qualified_name)

@@ -82,6 +82,7 @@ def _unresolved(change: Change) -> Iterator[GraphFinding]:
         known = Counter(one.name for one in _without_meaning(change.before, path)) if found else Counter[str]()
         told: set[tuple[str, int]] = set()
         for one in found:
+            # Counted by name and not by line, because the change moves lines.
             known[one.name] -= 1
             line = one.span.start.line
             if known[one.name] < 0 and (one.name, line) not in told:
@@ -148,6 +149,7 @@ def _new_name(change: Change, removed: Definition) -> str | None:
         and (one.scope, one.name) not in known
         and one.signature.replace(one.name, "", 1) == wanted
     ]
+    # Of several that are alike nobody could say which is the old one.
     return alike[0] if len(alike) == 1 else None
 
 

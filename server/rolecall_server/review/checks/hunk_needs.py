@@ -129,6 +129,7 @@ def _are_imports(text: str, start: int, end: int) -> bool:
 
 def _sides(changes: Sequence[FileChange], snapshot: Snapshot) -> tuple[Side, Side]:
     """Return the repository before *changes* and with them; which lines are whose is noted on both."""
+    # The snapshot may be ahead of the bases: hunks were accepted since, or somebody typed.
     moved_on = {one.path: one.base for one in changes if one.base is not None and snapshot.text(one.path) != one.base}
     before = snapshot.with_changes(moved_on) if moved_on else snapshot
     gone: dict[str, str | None] = {one.path: None for one in changes}
@@ -300,6 +301,7 @@ def _header_hunks(side: Side, definition: Definition) -> set[str]:
     signature.
     """
     first = definition.name_span.start.line
+    # Only what is no white space is counted, so it does not matter how the signature is laid out.
     signature = "".join(definition.signature.split())
     lines = side.lines(definition.path)[first : definition.span.end.line + 1]
     n_lines, seen = 0, 0
@@ -310,6 +312,7 @@ def _header_hunks(side: Side, definition: Definition) -> set[str]:
 
 
 def _callable(target: Definition) -> tuple[str, str]:
+    # Who calls a class is concerned by a change of its constructor's signature.
     name = f"{target.qualified_name}.__init__" if target.kind == "class" else target.qualified_name
     return target.path, name
 

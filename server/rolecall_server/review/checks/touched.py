@@ -120,6 +120,7 @@ def _innermost(definitions: Iterable[Definition], lines: set[int]) -> Definition
         if all(one.span.start.line <= line <= one.span.end.line for line in lines)
         and (one.kind != "variable" or not one.scope)
     )
+    # Of nested definitions the innermost is the one that begins last.
     return max(around, key=lambda one: one.span.start, default=None)
 
 

@@ -22,6 +22,7 @@ def name_key(path: str) -> str:
     """
     # By way of upper case, else the dotless i of Turkish stays one; its dotted capital leaves a dot of its own.
     plain = unicodedata.normalize("NFKC", path).upper().casefold().replace("i\u0307", "i")
+    # HFS+ ignores some format characters: `.g\u200cit` opens `.git` there.
     seen = "".join(one for one in plain if unicodedata.category(one) not in ("Cf", "Cc"))
     # Once more: a character that was taken out may have kept two others from becoming one.
     parts = [part.partition(":")[0] for part in unicodedata.normalize("NFKC", seen).replace("\\", "/").split("/")]
@@ -58,6 +59,7 @@ def _why_not_made(workspace: Workspace, path: str) -> str | None:
 
 def _is_portable(name: str) -> bool:
     """Return whether *name* is one part of a path, and the same, on every system."""
+    # A full-width slash or colon is harmless itself, but becomes the plain one where names are normalized.
     readings = (name, unicodedata.normalize("NFKC", name))
     return not any(_UNPORTABLE.search(one) or one in ("", ".", "..") for one in readings)
 

@@ -86,6 +86,7 @@ _FILES = {
         (
             *("setup.py", "hatch_build.py", "noxfile.py", "dodo.py", "fabfile.py", "conanfile.py", "wscript"),
             *("justfile", "rakefile", "vagrantfile", "procfile", "tiltfile"),
+            # `BUILD` and `WORKSPACE` are Bazel's: names here are in lower case, as `name_key` gives them.
             *("sconstruct", "sconscript", "cmakelists.txt", "meson.build", "build", "build.bazel", "workspace"),
             *("build.xml", "pom.xml", "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts"),
             *("gradle.properties", "gradlew", "gradlew.bat", "mvnw", "mvnw.cmd", "build.rs", "configure"),
@@ -196,6 +197,7 @@ def why_protected(path: str) -> str | None:
 
 def guarded_paths(workspace: Workspace, proposal: Proposal, hunk_ids: Collection[str]) -> dict[str, str]:
     """Return the guarded files that accepting *hunk_ids* changes, each with why it is guarded."""
+    # As git does: the graph leaves out folders like `.github` and `build` that no rule ignores.
     touched, ignored = _touched(proposal, hunk_ids), Ignored(workspace.root, as_git_does=True)
     whys = {path: _why_guarded(workspace, ignored, change, path) for path, change in touched.items()}
     return {path: why for path, why in whys.items() if why}
@@ -278,6 +280,7 @@ def _why_shadow(workspace: Workspace, path: str) -> str | None:
 def _why_kept(workspace: Workspace, proposal: Proposal, change: FileChange, path: str) -> str | None:
     """Return why a file that is not guarded is none that may be changed unseen."""
     is_new = change.creates or path == change.renamed_to
+    # Who ran the command on a file has named it.
     named = path == proposal.origin or PurePosixPath(path).name == "py.typed"
     if is_prose(path) or named or _is_test_data(path):
         return None

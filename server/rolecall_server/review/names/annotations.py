@@ -106,6 +106,7 @@ def _is_own_type(dotted: str, signature: Signature | None) -> bool:
     if signature is None or not (signature.args.posonlyargs or signature.args.args):
         return False
     note = (*signature.args.posonlyargs, *signature.args.args)[0].annotation
+    # A class method says `cls: type[T]` where a method says `self: T`: both give a `T`.
     return note is not None and ast.unparse(note).removeprefix("type[").removesuffix("]") == dotted
 
 

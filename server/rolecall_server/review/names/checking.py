@@ -96,6 +96,7 @@ def lacks_module(world: World, importer: CodeModule, name: str, level: int = 0) 
 def _shows_submodules(world: World, module: CodeModule) -> bool:
     if not module.path:
         return module.kind == "namespace"
+    # A package with such code may make modules while it is imported: its files do not tell which there are.
     return (
         re.search(r"\bsys\.modules\b|\b__path__\b|\bglobals\s*\(|meta_path|\bexec\b", world.text(module.path)) is None
     )
@@ -105,6 +106,7 @@ def _wrong_attributes(reading: CheckedFile) -> Iterator[WrongName]:
     for node in reading.nodes:
         if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load) or node.attr.startswith("__"):
             continue
+        # Whatever the file itself sets on something may also be set on this.
         if node.attr in reading.assigned:
             continue
         holders = reading.inference.values(reading.reader, node.value)
@@ -146,6 +148,7 @@ def _lacks(reading: CheckedFile, holder: Known, name: str) -> bool:
     if not isinstance(definition, Definition):
         return False
     paths = [one.path for _, one in lineage_of(world, definition).classes]
+    # It may be an object of a subclass, which has more than the class that the annotation names.
     if isinstance(holder, ObjectOf) and not holder.is_exact and _is_defined_near(world, paths, name):
         return False
     return not _is_given(world, paths, name)

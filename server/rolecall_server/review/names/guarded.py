@@ -30,6 +30,7 @@ def _guarded_parts(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     for node in nodes:
         match node:
             case ast.Try() | ast.TryStar() if any(map(_catches, node.handlers)):
+                # The handlers and `else` too: they are what is done in the other version.
                 yield from (*node.body, *node.handlers, *node.orelse)
             case ast.If() | ast.IfExp() if _TESTS.search(ast.unparse(node.test)) or _is_constant(node.test):
                 yield node

@@ -67,6 +67,7 @@ class Inference:
                 found = self._values(reader, node)
             finally:
                 self._under_way.discard(key)
+            # None may only mean that something around this expression is being followed already.
             if self._under_way and found is None and self._n_cuts > n_cuts:
                 return found  # it may be known when it is asked for by itself
             self._known[key] = found
@@ -299,6 +300,7 @@ class Inference:
 
     def _constructed(self, definition: Definition) -> Values:
         found = lineage_of(self.world, definition)
+        # A metaclass, as `__new__` below, may give something else than an object of exactly this class.
         if any(key == "metaclass" for _, one in found.classes for key in _keywords(one)):
             return (ObjectOf(definition, is_exact=False),)
         makes_others = any((one.qualified_name, "__new__") in facts.definitions_by_name for facts, one in found.classes)

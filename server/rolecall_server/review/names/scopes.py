@@ -174,6 +174,7 @@ def _opened(found: Scopes, scope: NameScope, node: ScopeNode, name: str) -> Name
 def _note_parameters(scope: NameScope, given: ast.arguments) -> None:
     for one in (*given.posonlyargs, *given.args, *given.kwonlyargs):
         scope.add(one.arg, Binding("parameter", one, one.annotation))
+    # The annotation of `*args` is that of each element, and not of the tuple that the name holds.
     for one in filter(None, (given.vararg, given.kwarg)):
         scope.add(one.arg, Binding("other", one))
 

@@ -61,12 +61,14 @@ def locate(change: FileChange, accepted: Collection[str], current: str | None) -
     if exists_with(change, accepted) != (current is not None):
         return _without_text(change, accepted, current)
     lines, places, now, runs = _compare(change, accepted, current or "")
+    # The first run always begins at the top of both texts: where it is as long as both, nothing differs.
     is_same = len(lines) == len(now) == runs[0].size
     found: Places = {}
     for hunk in change.hunks:
         if hunk.kind is HunkKind.TEXT:
             place = places[hunk.id]
             found[hunk.id] = place if is_same else _anchor(place, lines, runs, len(now))
+        # A deletion takes the whole file: any line that differs, wherever it stands, would be lost unseen.
         elif hunk.kind is HunkKind.DELETE and hunk.id not in accepted and not is_same:
             found[hunk.id] = Stale(f"{change.path} has changed since its deletion was proposed.")
         else:
@@ -123,9 +125,11 @@ def turned_to(change: FileChange, accepted: Collection[str], current: str) -> st
     lines, _, now, runs = _compare(change, accepted, current)
     pairs = [(lines[run.expected + i], now[run.current + i]) for run in runs for i in range(run.size)]
     others = [line for was, line in pairs if was != line]
+    # A file may have mixed endings of its own; an editor that changes endings changes all of them.
     if 2 * len(others) <= len(pairs):
         return ""
     ending = line_ending("".join(others))
+    # A lone carriage return is an ending only where the whole text has no other, which these lines cannot tell.
     return ending if ending != "\r" else line_ending(current)
 
 
@@ -141,6 +145,7 @@ def standing(change: FileChange, accepted: Collection[str], unsure: Collection[s
         as_out = locate(change, found - {*unsure}, current)
         for hunk_id in unsure:
             is_in, is_out = (isinstance(places[hunk_id], Anchor) for places in (as_in, as_out))
+            # Where it fits both ways, or neither, the text does not tell, and what is stored stays.
             if is_in != is_out:
                 found = found | {hunk_id} if is_in else found - {hunk_id}
     return found & {*unsure}
@@ -165,6 +170,7 @@ def _compare(
     """
     lines, places = _replay(change, accepted)
     now = list(lines_of(change, current.removeprefix(BOM)))
+    # Lines that differ in their endings alone are unchanged here; `turned_to` compares the endings.
     runs = [_Run(0, 0, len(now))] if lines == now else _unchanged_runs(_keys(lines), _keys(now))
     return lines, places, now, runs
 
@@ -239,6 +245,7 @@ def _anchor(place: Anchor, expected: Sequence[str], runs: Sequence[_Run], n_curr
             if _holds(run, place.start, place.end, expected, n_current):
                 shift = run.current - run.expected
                 return Anchor(place.start + shift, place.end + shift)
+            # Runs do not overlap: a second one could hold it only at its edge, and there an addition has no sure place.
             break
     return Stale("The lines around it have changed since it was proposed.", _nearest_line(place.start, runs, n_current))
 

@@ -38,6 +38,7 @@ def changes_of(
     changes = [
         _change(workspace, came_from.get(path, path), path, text)
         for path, text in files.items()
+        # The old path of a renamed file is told as gone: that is the rename itself, and no deletion beside it.
         if path not in renames or text is not None
     ]
     known = {change.path for change in changes}
@@ -66,6 +67,7 @@ def _with_off(change: FileChange, texts: Sequence[str]) -> FileChange:
     hunks = list(change.hunks)
     for text in texts:
         above = "\n\n" if hunks or end else ""
+        # Where the last line of the file has no ending, the first line feed only ends that line.
         above = f"\n{above}" if end and not change.base_lines[-1].endswith(("\n", "\r")) else above
         lines = tuple(line.rstrip("\r\n") + ending for line in split_lines(above + text))
         hunks.append(Hunk(f"off{len(hunks)}", end, end, lines, off=True))
@@ -75,6 +77,7 @@ def _with_off(change: FileChange, texts: Sequence[str]) -> FileChange:
 def _change(workspace: Workspace, path: str, new_path: str, text: str | None) -> FileChange:
     base = read_text_file(workspace, path) if file_exists(workspace, path) else None
     if base is None:
+        # An empty text has no line that a hunk could bring in, so the file itself is the hunk.
         return file_change(path, None, text) if text else _new_empty_file(path)
     change = _deletion(path, base) if text is None else file_change(path, base, text)
     if new_path != path:

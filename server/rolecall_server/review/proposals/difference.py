@@ -32,6 +32,7 @@ def matching_runs(old: Sequence[str], new: Sequence[str]) -> list[Run]:
         tail = _n_equal_before(old, new, old_end, new_end, min(old_end - old_start, new_end - new_start))
         middle = old_start, old_end - tail, new_start, new_end - tail
         if tail:
+            # The list is taken from its end: the tail goes on it first, for runs are found in the order of the text.
             waiting.append((old_end - tail, old_end, new_end - tail, new_end))
         if old_start < old_end - tail and new_start < new_end - tail:
             waiting.extend(_between_anchors(old, new, middle))
@@ -99,6 +100,7 @@ def _unique_pairs(old: Sequence[str], new: Sequence[str], within: Range) -> list
     old_start, old_end, new_start, new_end = within
     places: dict[str, int] = {}
     for i in range(old_start, old_end):
+        # -1 stands for a line that occurs more than once, which is no anchor.
         places[old[i]] = -1 if old[i] in places else i
     counterparts: dict[str, int] = {}
     for j in range(new_start, new_end):
@@ -116,6 +118,7 @@ def _rising(pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
     for n, (_, j) in enumerate(pairs):
         at = bisect_left(tails, j)
         before.append(ends[at - 1] if at else -1)
+        # Slices, because *at* may lie one past the end: then they append.
         tails[at : at + 1] = [j]
         ends[at : at + 1] = [n]
     chain: list[tuple[int, int]] = []

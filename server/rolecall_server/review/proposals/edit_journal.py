@@ -78,6 +78,7 @@ def read_off(store: Store, root: Path, chain: list[LandingRow], path: str, text:
             continue
         hunk_ids = [hunk_id for of, hunk_id in meant if of == proposal_id]
         accepted = _with_name(change, reviewed.accepted, hunk_ids, path, text)
+        # The file lies under its other name: the text at this path says nothing of these hunks.
         if path_now(change, accepted) != path:
             continue
         now = standing(change, accepted, hunk_ids, text)
@@ -123,6 +124,7 @@ def believe(store: Store, in_text: Mapping[Key, bool]) -> tuple[str, ...]:
 
 def _turned_down(store: Store, proposal_id: str) -> set[str]:
     """Return the hunks whose rejection was the last thing that was decided of them, whatever their text did since."""
+    # A rejection without an act counts too: a later proposal took the place of this one.
     decided = [row for row in store.decisions(proposal_id) if row.act_id is not None or row.state == HunkState.REJECTED]
     latest = {row.hunk_id: row.state for row in decided}
     return {hunk_id for hunk_id, state in latest.items() if state == HunkState.REJECTED}
@@ -195,6 +197,7 @@ def _tell(store: Store, before: Reviewed, found: Mapping[str, Mapping[Key, bool]
         parts += [f"{path} does not have {', '.join(missing)}"] if missing else []
         if never := [hunk_id for hunk_id in missing if hunk_id not in before.accepted]:
             now = load_proposal(store, proposal.id)
+            # The state stays as it is. The reason is stored so that the next start does not tell the same (`_is_news`).
             decide(store, now, {hunk_id: now.states[hunk_id] for hunk_id in never}, _NEVER_CAME)
     if not parts:
         return ""

@@ -250,6 +250,7 @@ class Evidence:
         """Return whether a test that may concern the proposal ran with it applied, however it ended."""
         if self.after is None or self.is_beside:
             return False
+        # Broken tests are counted among the failed: where there is nothing but them, no test got to run.
         return self.after.passed + self.after.failed + self.after.expected > self.after.broken
 
     @property
@@ -271,6 +272,7 @@ class Evidence:
 
     def _why_nothing_ran(self) -> str:
         """Return what kept tests that were begun from running: a file that could not be read, first of all."""
+        # A failure of collecting goes by the path of its file alone; the id of a test has `::` in it.
         unread = next((one for one in self.failures if "::" not in one.test_id), None)
         if unread is not None:
             return f"{unread.test_id} cannot be imported: {unread.message}"

@@ -15,6 +15,7 @@ def print_of_symbol(path: str, text: str, symbol: str) -> str:
     definition = _definition(path, text, symbol)
     lines = split_lines(text)
     shown = lines[definition.span.start.line : definition.span.end.line + 1] if definition else lines
+    # Neither indentation nor line endings make it another symbol; an editor may change both in the whole file.
     return sha256("".join(line.strip() + "\n" for line in shown).encode("utf-8", "surrogatepass")).hexdigest()
 
 

@@ -27,6 +27,7 @@ def file_change(path: str, base: TextFile | None, proposed: str) -> FileChange:
     text = base.text if base else ""
     ending = line_ending(text)
     old, new = split_lines(text), split_lines(proposed)
+    # Compared with one ending, else every line of a CRLF file would differ from what a model wrote.
     if "\r" in text or "\r" in proposed:
         old, new = [_with_ending(line, "\n") for line in old], [_with_ending(line, "\n") for line in new]
     hunks: list[Hunk] = []
@@ -142,6 +143,7 @@ def _first_lines(path: str, added: Sequence[str]) -> list[int]:
     if not is_python(path) or not any(map(_DEFINITION.match, added)):
         return []
     starts: list[int] = []
+    # The added lines are read as if they were a whole module: what is not indented among them is top-level.
     for definition in facts_of(path, "".join(added)).definitions:
         if not definition.scope and definition.kind in ("class", "function"):
             line = definition.span.start.line
@@ -180,6 +182,7 @@ def _best_places(ranges: Sequence[Range], old: Sequence[str], new: Sequence[str]
         by = 0
         if at == old_end:
             up, down = 0, 0
+            # The place may slide only as far as the changes before and behind it, or two hunks would overlap.
             while at + up > done and old[at + up - 1] == new[end + up - 1]:
                 up -= 1
             while at + down < following and new[start + down] == old[at + down]:

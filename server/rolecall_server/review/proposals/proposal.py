@@ -117,4 +117,5 @@ class Proposal:
 
     def change_of(self, path: str) -> FileChange | None:
         """Return the change of the file at *path*, under its old name or its new one."""
+        # An empty path would fit every file that is not renamed.
         return next((change for change in self.files if path and path in (change.path, change.renamed_to)), None)

@@ -213,6 +213,7 @@ def edit_hunk(store: Store, reviewed: Reviewed, hunk_id: str, text: str, act_id:
             f"{hunk_id} has no text to edit: it is about {change.path} as a whole.", "Accept or reject it."
         )
     lines = _as_in_file(change, hunk, text)
+    # In a new file a hunk without lines does change something: it makes the file.
     if change.base is not None and _is_base(change, hunk, lines):
         raise FileRefused(f"With that text {hunk_id} would change nothing.", "Reject it instead.")
     # Another text does not give a stale hunk its place back.
@@ -334,6 +335,7 @@ def _written(body: str) -> Proposal:
 def _with_texts(proposal: Proposal, texts: Mapping[str, str]) -> tuple[Proposal, frozenset[str]]:
     """Replace the texts of some hunks; return *proposal* with them, and the ids of the hunks that this changes."""
     lines = {hunk_id: tuple(split_lines(text)) for hunk_id, text in texts.items()}
+    # A text that was put back to what the role wrote is no edit.
     edited = frozenset(h.id for _, h in proposal.hunks() if h.id in lines and lines[h.id] != h.new_lines)
     if not edited:
         return proposal, edited

@@ -124,6 +124,7 @@ class Traces:
         """Know of the accepted hunks of *reviewed*, as it stands now."""
         proposal = reviewed.proposal
         paths = {path for change in proposal.files for path in (change.path, change.renamed_to)}
+        # A file that nobody has asked for is not begun here: it would look complete with this one proposal.
         for path in paths & self._by_path.keys():
             self._by_path[path].pop(proposal.id, None)
             self._placed.pop(path, None)
@@ -144,6 +145,7 @@ class Traces:
     def _of(self, path: str) -> Mapping[str, tuple[Trace, ...]]:
         """Return the accepted hunks of the file that lies at *path* now, by proposal."""
         if path not in self._by_path:
+            # Before the loop, because `take` passes over files that nobody has asked for.
             self._by_path[path] = {}
             for reviewed in load_accepted(self.store, self.root, path):
                 self.take(reviewed)

@@ -141,6 +141,7 @@ def failures_at(proposal: Proposal, change: FileChange, hunk: Hunk) -> list[str]
     for failure in proposal.evidence.new_failures:
         path, *names = failure.test_id.partition("[")[0].split("::")
         name = ".".join(names)
+        # With a dot behind both names, a failure of `test_total_tax` is not told at `test_total`.
         if path in (change.path, change.renamed_to) and f"{name}.".startswith(f"{hunk.symbol}."):
             found.append(f"Fails: {failure.test_id.removeprefix(f'{path}::')}: {failure.message}")
     return found
