@@ -51,6 +51,7 @@ def attempts(store: Store, root: Path, *, before: str = "") -> tuple[AttemptRow,
         run,
     )
     return tuple(
+        # A purpose is the key of a step and the attempt at it, `KEY#0`.
         AttemptRow(call_id, f"r{number}", purpose.partition("#")[0], role, body, at_s, reply or "")
         for call_id, number, purpose, role, body, at_s, reply in rows
     )

@@ -67,6 +67,7 @@ class Store:
         Nobody may wait for anything within: what others store meanwhile would wait, and fall, with it.
         """
         with self.transaction() as connection:
+            # The lock for writing at once: a transaction that reads first cannot wait for it later, SQLite fails it.
             connection.execute("BEGIN IMMEDIATE")
             yield
 
@@ -125,7 +126,7 @@ class Store:
             "now": now,
             "tokens": tokens,
             "purpose": purpose,
-            "midnight": now - now % 86_400,
+            "midnight": now - now % 86_400,  # of UTC, as `usage.today_s` has it
         }
         limits = {
             "per_run": caps.tokens_per_run,
@@ -200,6 +201,7 @@ class Store:
             UserMustAct: somebody has begun to, be it a moment ago.
         """
         with self.transaction() as connection:
+            # The condition on the state is what two processes that take the run up together cannot both pass.
             taken_up = connection.execute(
                 "UPDATE run SET state = 'running', error = '', ended_at = NULL, process_id = ?, process_start = ? "
                 "WHERE id = ? AND state != 'running'",
@@ -365,6 +367,7 @@ class Store:
     def select(self, statement: str, *values: object) -> list[Any]:
         """Run a query and return its rows."""
         with self.transaction() as connection:
+            # A read takes its turn too: over one connection it would see half of what another thread is storing.
             return connection.execute(statement, values).fetchall()
 
     @contextmanager
@@ -407,6 +410,7 @@ def row_number(name: str, letter: str) -> int:
     """
     digits = name[1:]
     is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
+    # A row has one name: `r012` is none.
     if not is_number or name != f"{letter}{int(digits)}":
         raise NotFound(f"{name!r} is no id.")
     return int(digits)

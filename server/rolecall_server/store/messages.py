@@ -114,6 +114,7 @@ def take_in_edits(store: Store, run_id: str) -> list[int]:
     numbers: list[int] = []
     with store.transaction() as connection:
         for number, version, author, _body, kind, subject in connection.execute(_EDITED, (row_number(run_id, "r"),)):
+            # Without a body: what a document says is kept in the document alone, and `_SELECT` takes it from there.
             values = (row_number(run_id, "r"), kind, subject, version, author, "[]", "", time.time(), number)
             numbers.append(connection.execute(_ADD, values).lastrowid or 0)
     return numbers
@@ -189,8 +190,10 @@ def copy_run(store: Store, run_id: str, new_run_id: str, left_out: Collection[in
         for message in copied:
             document = None
             if message.document_id:
+                # Several messages may bring versions of one document: in the copy they bring those of one, too.
                 document = documents.setdefault(message.document_id, _next_document(connection))
                 _add_document(connection, new_run_id, document, message)
+            # Messages come in order, so that what led to this one has its new number already.
             because = json.dumps([numbers[one] for one in message.because if one in numbers])
             body = "" if document else message.body
             about = (row_number(new_run_id, "r"), message.kind, message.subject, message.version)

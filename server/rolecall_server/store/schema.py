@@ -170,6 +170,7 @@ def _update(connection: sqlite3.Connection) -> None:
     """Add what tables of an earlier version lack; nothing where another process did that just now."""
     there = _tables(connection)
     for table, columns in _LATER_COLUMNS.items():
+        # A table that is not there at all gets its columns from the schema below.
         for name in columns.keys() - there[table] if table in there else ():
             connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {columns[name]}")
     # `executescript` would commit what was begun, and all of this is one transaction.
@@ -188,8 +189,10 @@ def check_tables(connection: sqlite3.Connection, path: Path) -> None:
     version, there, known = _version(connection), _tables(connection), _known_tables()
     if version > SCHEMA_VERSION:
         raise StoreUnavailable(f"{path} was written by a newer Rolecall.", "Update Rolecall, or move that file away.")
+    # In an older database these are still to come; where the version says they are there, they were lost.
     later = {table: {*columns} if version < SCHEMA_VERSION else set[str]() for table, columns in _LATER_COLUMNS.items()}
     lacking = sorted(f"{t}.{name}" for t in there.keys() & known for name in known[t] - there[t] - later.get(t, set()))
+    # Zero is what any file has whose program sets no version, an empty one that is ours to fill included.
     if version < 0 or (version == 0 and (lacking or there.keys() - known)):
         raise StoreUnavailable(f"{path} is no database of Rolecall's.", "Move that file away, then try again.")
     needed = known.keys() if version == SCHEMA_VERSION else _FIRST_TABLES if version else set[str]()

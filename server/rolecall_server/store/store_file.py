@@ -35,6 +35,7 @@ def open_store(path: Path) -> Store:
         StoreUnavailable: the folder cannot be written, or the database is of a newer Rolecall.
     """
     try:
+        # What models were told lies there, code of any repository among it: nobody else on the machine may read it.
         path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         try:
             return Store(path, _connect(path))
@@ -54,6 +55,7 @@ def _set_aside(path: Path, error: sqlite3.DatabaseError) -> StoreDamaged:
     """Move the database at *path* out of the way, with what SQLite keeps beside it."""
     aside = path.with_name(f"{path.name}.damaged-{time.time_ns()}")
     path.replace(aside)
+    # A log that stays behind would be taken for that of the new database.
     for suffix in ("-wal", "-shm"):
         with suppress(FileNotFoundError):
             path.with_name(path.name + suffix).replace(aside.with_name(aside.name + suffix))
@@ -64,7 +66,7 @@ def _set_aside(path: Path, error: sqlite3.DatabaseError) -> StoreDamaged:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, check_same_thread=False)  # threads take turns
     try:
         check_tables(connection, path)  # before anything is written
         _write_ahead(connection)
