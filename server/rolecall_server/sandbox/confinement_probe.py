@@ -24,6 +24,7 @@ from rolecall_server.sandbox.walls.system_calls import MACHINES, calls_to_try, f
 SETTING = "rolecall.tests.confinement"
 OFF = "off"
 
+# Not the user's PATH: a program of that name that somebody else put there would confine nothing.
 _PLACES = "/usr/bin:/usr/local/bin:/bin:/run/current-system/sw/bin"
 _DEADLINE_S = 20.0
 _ALLOW = f"Or set {SETTING} to off: then tests run as you, with your files and your network."

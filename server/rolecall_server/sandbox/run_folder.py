@@ -76,6 +76,7 @@ async def run_folder(shadow: Shadow) -> AsyncGenerator[RunFolder]:
     try:
         for below in (folder.own, folder.home, folder.temporary, folder.plugin):
             below.mkdir()
+        # Behind walls it is the one file that is mounted to be written to, and what is mounted has to be there.
         folder.report.touch()
         yield folder
     finally:

@@ -33,6 +33,7 @@ def enter_with_overlay(own: str, size: str, target: str, changes: str, original:
         _write(f"/proc/self/{name}", content)
     _check(_libc.mount(b"none", b"/", None, ctypes.c_ulong(_MS_REC | _MS_PRIVATE), None), "a private mount namespace")
     _mount("tmpfs", own, f"size={size},mode=700", "a tmpfs")
+    # The options of a mount name folders relative to the current one, which the command must not end up in.
     before = os.open(".", os.O_PATH)
     os.chdir(own)
     for folder in ("home", "tmp", "upper", "work"):

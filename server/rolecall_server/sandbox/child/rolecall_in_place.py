@@ -38,7 +38,9 @@ class LiveFunctions:
         sys.setprofile(None)
         threading.setprofile(None)
         self._is_imported = any(self._ours(getattr(one, "__file__", None)) for one in [*sys.modules.values()])
+        # Wherever they are held: to one in a table, or behind a decorator, no name of the module leads.
         for found in gc.get_objects():
+            # Not `isinstance`, which asks each object for its class, and so may run code of the workspace.
             if type(found) is FunctionType and self._ours(found.__code__.co_filename):
                 self._functions.setdefault(found.__code__, []).append(found)
 

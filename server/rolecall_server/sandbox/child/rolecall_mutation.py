@@ -45,6 +45,7 @@ def main() -> int:
     collected = _Collected(request, target)
     target.write_bytes(request["text"].encode("utf-8", "surrogatepass"))
     first, *mutants, last = request["trials"]
+    # In a fork: what has to be tried from the beginning needs a process that has imported nothing of the workspace.
     _in_fork(lambda: collected.session([*request["arguments"], *first["tests"]]), None)
     tried = _numbers_told()
     if left := [trial for trial in mutants if trial["number"] not in tried]:
@@ -148,6 +149,7 @@ def _in_fork(perform: Callable[[], int], timeout_s: float | None) -> int | None:
     """Return the exit code that *perform* gives in a fork, 128 + n after signal n; ``None`` when it took too long."""
     child = os.fork()
     if child == 0:
+        # A group of its own, so that what a test starts can be ended together with it.
         os.setpgid(0, 0)
         silence = os.open(os.devnull, os.O_RDWR)
         for descriptor in (0, 1, 2):
@@ -156,6 +158,7 @@ def _in_fork(perform: Callable[[], int], timeout_s: float | None) -> int | None:
         try:
             code = perform()
         finally:
+            # Not `sys.exit`: a fork must not do what its parent will do at the end.
             os._exit(code)
     deadline = None if timeout_s is None else time.monotonic() + timeout_s
     pause_s = 0.001

@@ -123,6 +123,7 @@ class Order:
     def __init__(self, seed: int) -> None:
         self._seed = seed
 
+    # Last of all plug-ins, so that no other one sorts them again.
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         chance = random.Random(self._seed)  # noqa: S311
@@ -182,6 +183,7 @@ class Suite:
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool | None:
         """Pass over a test that would begin too late."""
         limit_s = self._first_s if self._is_first(item) else self._rest_s
+        # True tells pytest that somebody has dealt with the test: it is neither run nor reported.
         return True if seconds() >= limit_s else None
 
 

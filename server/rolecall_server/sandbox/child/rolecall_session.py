@@ -49,6 +49,7 @@ def _tell_to() -> tuple[int, bytes]:
         return os.open(_here / "report.jsonl", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600), b""
     descriptor = int(channel)
     os.set_inheritable(descriptor, False)
+    # Forks inherit descriptors whatever their flag says; they may not tell in the name of the run.
     os.register_at_fork(after_in_child=partial(os.close, descriptor))
     return descriptor, os.read(descriptor, 32)
 
@@ -59,7 +60,7 @@ _write = partial(os.write, _channel)
 _seal = partial(blake2b, digest_size=16, key=_key) if _key else None
 _dumps = json.dumps
 _numbers = itertools.count(1)
-del _key
+del _key  # the seal holds it, and no name leads to it
 
 
 _now = time.monotonic  # bound here for the same reason
@@ -135,6 +136,7 @@ class Measurement:
             measuring = Coverage(data_file=None, branch=True, config_file=False, include=wanted)
             with _Unmeasured("the repository's coverage settings were left aside"):
                 configured = Coverage(data_file=None)
+                # No others: `source` and `omit` of the repository say which files are measured; here the request does.
                 for option in ("report:exclude_lines", "report:partial_branches", "run:concurrency"):
                     if value := configured.get_option(option):
                         measuring.set_option(option, value)
@@ -252,6 +254,7 @@ class Redirection:
         if location is None:
             return spec
         folders = [str(location.parent)] if spec.submodule_search_locations is not None else None
+        # What a proposal deletes must not be found in the workspace itself instead.
         if not location.is_file():
             return None
         return spec_from_file_location(spec.name, str(location), submodule_search_locations=folders)

@@ -78,6 +78,7 @@ def describe(value: Any, levels: int = _LEVELS) -> str:
 
 def _described(value: Any, levels: int) -> str:
     kind = type(value)
+    # By the exact type: a subclass may bring a `__repr__` of its own.
     if kind in _PLAIN:
         is_long = kind is int and value.bit_length() > _MOST_BITS
         return f"<int of {value.bit_length()} bits>" if is_long else repr(value)
@@ -90,6 +91,7 @@ def _described(value: Any, levels: int) -> str:
         closing = ",)" if kind is tuple and len(value) == 1 and levels else closing
         return opening + _listed((_described(one, levels - 1) for one in value), len(value), levels) + closing
     if issubclass(kind, dict):
+        # By the methods of `dict` itself, since a subclass may have others in their place.
         pairs = (f"{_described(key, levels - 1)}: {_described(one, levels - 1)}" for key, one in dict.items(value))
         return "{" + _listed(pairs, dict.__len__(value), levels) + "}"
     return _object(value, kind, levels)

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     ErrorInfo = tuple[type[BaseException], BaseException, TracebackType]
 
+# The code for no tests is pytest's: what is told here is read as a report of pytest's.
 _SKIPPED, _FAILED, _NO_TESTS = "skipped", "failed", 5
 
 
@@ -57,6 +58,7 @@ class Teller(unittest.TestResult):
     def stopTest(self, test: unittest.TestCase) -> None:
         self._session.enter("")
         duration_s = time.monotonic() - self._began
+        # Whatever came before: by pytest's word for the last phase the reader knows that the test has ended.
         tell_report(self._id(test), "teardown", "passed", message="", detail="", duration_s=duration_s)
         super().stopTest(test)
         self.shouldStop |= seconds() >= self._until_s

@@ -106,6 +106,7 @@ class _Monitoring:
 
     def start(self) -> None:
         self._codes.clear()
+        # What was disabled stays so until now; a test has to tell of functions that earlier ones ran as well.
         self._monitoring.restart_events()
         self._monitoring.set_events(_FREE_TOOL, self._event)
 
@@ -123,6 +124,7 @@ class _Profiling:
         self._profiler: Any = Profiler(builtins=False, subcalls=False)
 
     def start(self) -> None:
+        # There is one profiler in a thread, and the test may have started its own.
         if sys.getprofile() is None:
             self._profiler.enable()
 

@@ -209,6 +209,7 @@ def _end_descendants(child: int) -> int | None:
     deadline = time.monotonic() + _KILL_DEADLINE_S
     # A subreaper without children has no descendants.
     while time.monotonic() < deadline and (not _on_linux or _has_children()):
+        # Anew each time: what is killed may have forked before, and its orphans come back to this process.
         survivors = _descendants(_children_by_scanning()) if _on_linux else _kill_group(child)
         for process in survivors:
             _kill(process)

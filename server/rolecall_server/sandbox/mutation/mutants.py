@@ -189,7 +189,7 @@ def _edits(tree: ast.Module, source: _Source) -> Iterator[_Edit]:
         elif isinstance(node, ast.expr):
             yield from _edits_of_expression(node, source)
         elif isinstance(node, ast.ExceptHandler) and node.type is not None:
-            yield _replaced(node.type, "()", "exception", source)
+            yield _replaced(node.type, "()", "exception", source)  # no exception is one of none
         if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(node.test, ast.Compare | ast.UnaryOp):
             yield _replaced(node.test, f"(not ({source.text_of(node.test)}))", "boolean", source)
 
@@ -359,5 +359,6 @@ def _is_symmetric(node: ast.Call) -> bool:
 
 
 def _start_of(keyword: ast.keyword, source: _Source) -> int:
+    # `span` takes expressions and statements, and a keyword is neither: a statement stands in its place.
     place = ast.Pass(lineno=keyword.lineno, col_offset=keyword.col_offset, end_lineno=keyword.lineno, end_col_offset=0)
     return source.span(place)[0]

@@ -82,6 +82,7 @@ async def run_mutants(
     reached = {line: tests & passed for line, tests in before.coverage[path].tests_by_line.items()}
     text = shadow.on_disk(path).read_text("utf-8")
     every = mutants_of(text, lines)
+    # What runs at import shows in any test, not only in the one during which the file was imported.
     by_mutant = {mutant: passed if mutant.at_import else _tests_on(mutant, reached) for mutant in every}
     unreached = tuple(mutant for mutant in every if not by_mutant[mutant])
     wanted = even_choice([mutant for mutant in every if by_mutant[mutant]], at_most)
@@ -201,6 +202,7 @@ def _why_nothing(end: ProcessEnd) -> str:
 def _put_back(shadow: Shadow, plan: _Plan) -> None:
     """Restore the file's text if the shadow is a copy: a driver that was killed has left a mutant in it."""
     location = shadow.root / plan.path
+    # A test may have left a link there, through which this would write to another file.
     if shadow.changes is None and location.is_file() and location == location.resolve():
         location.write_bytes(plan.text.encode("utf-8", "surrogatepass"))
 

@@ -54,6 +54,7 @@ def _of_poetry(root: Path, environ: Mapping[str, str]) -> Iterator[Path]:
     poetry = _table(_table(project.get("tool")).get("poetry"))
     if not poetry and not (root / "poetry.lock").is_file():
         return
+    # poetry's own rule: the name in short, and a hash of the folder by which projects of one name are told apart.
     name = str(_table(project.get("project")).get("name") or poetry.get("name") or root.name)
     digest = hashlib.sha256(os.fsencode(os.path.normcase(root.resolve()))).digest()
     base = f"{_sanitized(name)}-{base64.urlsafe_b64encode(digest).decode()[:8]}"

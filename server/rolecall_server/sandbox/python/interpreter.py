@@ -215,6 +215,7 @@ async def _program_of(shadow: Shadow, interpreter: Interpreter) -> Path | NotRun
     outside of the workspace and its repository, as a program that the developer installed, and has Python read nothing
     but its own.
     """
+    # The links of its folder are followed, its own is not: a virtual environment is found by it.
     path = interpreter.path.parent.resolve() / interpreter.path.name
     strangers = repository_of(shadow.original)
     if path.is_relative_to(strangers) or path.resolve().is_relative_to(strangers) or not _is_script(path):

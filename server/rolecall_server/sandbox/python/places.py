@@ -191,6 +191,7 @@ def _named(site: Path) -> Iterator[tuple[Path, Path]]:
                 yield entry.resolve(), entry
             elif entry.suffix == ".pth":
                 for line in _read(entry).splitlines():
+                    # A line that begins with `import` names no folder: it is code, which Python runs at its start.
                     if (
                         (text := line.strip())
                         and not text.startswith(("#", "import ", "import\t"))

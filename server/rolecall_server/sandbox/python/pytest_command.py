@@ -55,6 +55,7 @@ def pytest_command(shadow: Shadow, capabilities: Capabilities, folder: RunFolder
         f"--basetemp={folder.temporary / 'pytest'}",
         "--color=no",
         "--tb=short",
+        # Against `-x` in the repository's own settings, with which only the first failure would be seen.
         "--maxfail=0",
         "--continue-on-collection-errors",
     )
@@ -75,6 +76,7 @@ def _started(
     framework: str, shadow: Shadow, capabilities: Capabilities, folder: RunFolder, arguments: Sequence[str]
 ) -> Command:
     environment = python_environment(shadow, capabilities, folder)
+    # Python would have the workspace on its path at once; `rolecall_start` puts it there after pytest is imported.
     del environment["PYTHONPATH"]
     places = [*_import_roots(shadow, capabilities), folder.lent]
     environment["ROLECALL_PATH"] = os.pathsep.join(map(str, places))
@@ -104,6 +106,7 @@ def lend_coverage(folder: RunFolder) -> Path:
     folder.lent.mkdir()
     try:
         (folder.lent / "coverage").symlink_to(package, target_is_directory=True)
+    # Windows lets few users make links.
     except OSError:
         shutil.copytree(package, folder.lent / "coverage")
     return package

@@ -75,6 +75,7 @@ def _and_conftest(known: Without, fault: Fault, step: str) -> Without:
 
 def _and_options(known: Without, fault: Fault, unknown: str, interpreter: Interpreter) -> Without:
     """Leave out what pytest does not know: of the repository's arguments, and of our own."""
+    # Looked for as whole words: an option may hold spaces, so that pytest's sentence cannot be split into options.
     theirs = [option for option in fault.addopts if f" {option} " in f" {unknown} "]
     ours = tuple(option for option in unknown.split() if option not in theirs)
     found = replace(known, unknown=(*known.unknown, *ours))

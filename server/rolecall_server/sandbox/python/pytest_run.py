@@ -296,6 +296,7 @@ def _contradiction(task: _Task, end: ProcessEnd, report: Report) -> str:
     if report.exit_code == 1 and not failed:
         return f"{task.framework} ended with exit code 1, as it does when tests fail, and no test is told of as failing"
     if report.exit_code == 0 and (untold := report.chosen - {outcome.test_id for outcome in report.outcomes}):
+        # In a suite tests that would begin too late are passed over without a word.
         return f"{min(untold)} was collected, and nothing is told of it" if task.suite is None else ""
     return ""
 

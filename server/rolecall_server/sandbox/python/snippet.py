@@ -37,6 +37,7 @@ async def run_snippet(shadow: Shadow, interpreter: Interpreter, code: str, *, ti
             neutral = path_neutraliser(shadow, folder)
     except OSError as error:
         return NotRun(f"The snippet cannot be started in the shadow: {error.strerror}.")
+    # A snippet may print the very words of a refusal, but only after it was started.
     if not was_started and (refusal := shadow.confinement.refusal(end.output)):
         return NotRun(f"The snippet could not be confined: {refusal}.")
     return replace(end, output=neutral(end.output))

@@ -25,6 +25,7 @@ _SCRIPT = Path(__file__).parents[1] / "child" / "rolecall_rust.sh"
 _OWN_HOME = 'mkdir -p "$CARGO_HOME" && for kept in registry git; do ln -s "$0/$kept" "$CARGO_HOME/"; done && exec "$@"'
 """cargo writes locks beside the packages it has downloaded, which can only be read."""
 _OUTCOMES: dict[str, Outcome] = {"ok": "passed", "failed": "failed", "ignored": "skipped"}
+# cargo puts a hash behind the name of each program that it builds.
 _HASH = re.compile(r"-[0-9a-f]{16}$")
 _PANIC = re.compile(r"panicked at (?:'(.{1,300}?)', )?[^\s:]{1,400}:\d+:\d+:?\n?(.*)")
 _ERROR = re.compile(r"^error: (.+)$", re.MULTILINE)

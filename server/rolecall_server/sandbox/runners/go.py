@@ -42,6 +42,7 @@ class GoTests:
         folders = dict.fromkeys(str(PurePosixPath(package.relative(target)).parent) for target in targets)
         patterns = [f"./{each}" if each != "." else "." for each in folders] or ["./..."]
         modules, compiled = _module_cache(), _build_cache()
+        # Else go would fetch the modules, or the version of itself, that `go.mod` names.
         environment = {
             "GOMODCACHE": str(modules),
             "GOCACHE": str(folder.home / "go-build"),
@@ -49,6 +50,7 @@ class GoTests:
             "GOTOOLCHAIN": "local",
         }
         return Errand(
+            # `-count=1` has the tests run: go would tell an earlier result from its cache.
             ("/bin/sh", "-c", _OWN_CACHE, str(compiled), str(go), "test", "-json", "-count=1", *patterns),
             (*installation_of(go), modules, compiled),
             (go.parent,),

@@ -44,6 +44,7 @@ class JestLike:
             *installation_of(node),
             *(package.shadow.original / modules for modules in installed_modules(package)),
         )
+        # `CI` keeps both from writing a snapshot that is missing, which would pass whatever the code gives.
         return Errand((str(node), str(program), *options, *files), readable, (node.parent,), {"CI": "true"})
 
     def _options(self, folder: RunFolder, names_files: bool) -> tuple[str, ...]:

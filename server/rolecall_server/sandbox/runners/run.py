@@ -22,6 +22,7 @@ from rolecall_server.sandbox.walls.confinement import Command
 from rolecall_server.sandbox.walls.event_stream import MAX_REPORT_BYTES
 from rolecall_server.sandbox.walls.process import ProcessEnd
 
+# Names go in as arguments, never as a part of the script: they may hold anything that a shell reads.
 _START = 'cd "$0" && exec "$@"'
 _START_REPORTING = 'cd "$0" && report=$1 && shift && exec "$@" >"$report"'
 

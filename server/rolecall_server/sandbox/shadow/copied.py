@@ -46,6 +46,7 @@ class CopiedShadow(Shadow):
             for path, text in files.items():
                 location = locations[path]
                 before = location.read_bytes() if location.is_file() else None
+                # Two paths may lead to one file: what it held before the first of them is what comes back.
                 self._written.setdefault(location, before)
                 self._replace(path, location, None if text is None else encode(path, text, before))
         except FileRefused:
@@ -66,6 +67,7 @@ class CopiedShadow(Shadow):
     def _replace(self, path: str, location: Path, content: bytes | None) -> None:
         try:
             mode = location.lstat().st_mode if location.is_file() else None
+            # Removed first: a run may have left a link, through which the text would land elsewhere.
             _remove(location)
             if content is None:
                 return
@@ -102,6 +104,7 @@ async def copy_workspace(
     try:
         return await asyncio.shield(copying)
     except asyncio.CancelledError:
+        # A thread cannot be cancelled, and must have ended before its folder is removed.
         stop.set()
         await complete(asyncio.wait([copying]))
         raise

@@ -88,6 +88,7 @@ def remove_unused_copies(copies: Path) -> int:
         with suppress(OSError), (folder / "lock").open("r+") as lock:
             age_s = time.time() - (folder / "source").stat().st_mtime
             source = Path(os.fsdecode((folder / "source").read_bytes()))
+            # The lock comes last: where a run has it, the copy is in use after all.
             if (age_s > UNUSED_DAYS * 86400 or not source.is_dir()) and _lock(lock):
                 remove_tree(folder)
                 removed += 1

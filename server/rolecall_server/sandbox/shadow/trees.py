@@ -46,6 +46,7 @@ def remove_tree(folder: Path) -> None:
 
 def _open_up(folder: Path) -> None:
     folder.chmod(0o700)
+    # From the top down: each folder is opened before the walk looks inside.
     for parent, names, _ in os.walk(folder):
         for below in (Path(parent, name) for name in names):
             if not below.is_symlink():

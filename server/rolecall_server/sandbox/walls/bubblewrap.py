@@ -31,6 +31,7 @@ _SETS_THE_MACHINE = ("acpi", "bus", "fs", "irq", "mtrr", "scsi", "sys", "sysrq-t
 """Below ``/proc``: root may write there without any capability, whatever namespace it is in."""
 _TELLS_OF_OTHERS = ("kcore", "keys", "latency_stats", "sched_debug", "timer_list")
 
+# The last form is what `child/supervisor.py` says of a namespace that the system does not allow.
 _GAVE_UP = re.compile(r"bwrap: .*|prlimit: .*|an? (?:overlay|tmpfs|user namespace|private mount namespace): .*")
 
 _FILTER = 9
@@ -101,6 +102,7 @@ class Bubblewrap:
             memory_bytes=self.limits.memory_bytes,
             # Where the kernel holds the number, which for root it does not, code sees an error and is not ended.
             processes=self.limits.processes + _SLACK,
+            # Behind an overlay only the report is written to a disk.
             spare=(room.root if room.changes is None else room.told.parent, self.limits.spare_disk_bytes),
             overlay=OverlayMount(room.own, size_bytes, room.root, room.changes, room.original)
             if room.changes is not None and not self.mounts_overlays
@@ -139,6 +141,7 @@ class Bubblewrap:
         yield from ("--cap-drop", "ALL", "--uid", str(os.getuid()), "--gid", str(os.getgid()))
         yield from _system()
         yield from self._memory("/dev/shm", "1777")  # noqa: S108
+        # This concerns the one mount: /dev/shm is another, and can still be written to.
         yield from ("--remount-ro", "/dev")
         yield from self._places(room)
         yield from ("--remount-ro", "/", "--chdir", str(room.root))
@@ -171,6 +174,7 @@ def _at_most(wanted: int, kind: int) -> int:
 
 def _system() -> Iterator[str]:
     for path in map(Path, SYSTEM):
+        # On many systems /bin and /lib are links into /usr, which is shown already.
         if path.is_symlink():
             yield from ("--symlink", str(path.readlink()), str(path))
         elif path.is_dir():
@@ -182,6 +186,7 @@ def _system() -> Iterator[str]:
         yield from _read_only(Path("/proc", name))
     for path in (Path("/proc", name) for name in _TELLS_OF_OTHERS):
         if path.exists():
+            # Nothing below /proc can be left out, but something empty can lie over it.
             yield from ("--ro-bind", os.devnull, str(path))
     yield from ("--dev", "/dev")
 

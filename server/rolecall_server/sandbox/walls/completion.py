@@ -19,6 +19,7 @@ async def complete(work: Awaitable[Result]) -> Result:
     cancelled: asyncio.CancelledError | None = None
     while not task.done():
         try:
+            # Unlike an `await` of the task, this does not cancel the task when the caller is cancelled.
             await asyncio.wait([task])
         except asyncio.CancelledError as error:
             cancelled = error

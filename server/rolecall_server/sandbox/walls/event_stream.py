@@ -49,6 +49,7 @@ async def listen(hearing: Hearing) -> AsyncGenerator[socket.socket]:
     with theirs:
         handed = socket.socket(fileno=fcntl.fcntl(theirs.fileno(), fcntl.F_DUPFD_CLOEXEC, _FIRST_DESCRIPTOR))
     ours.sendall(hearing.key)
+    # The child reads the key once; nothing else is ever said in this direction.
     ours.shutdown(socket.SHUT_WR)
     with handed, hearing.noted.open("wb") as file:
         listener = _Listener(file)
@@ -56,6 +57,7 @@ async def listen(hearing: Hearing) -> AsyncGenerator[socket.socket]:
         try:
             yield handed
         finally:
+            # An end that is still open here would keep the stream from ending.
             handed.close()
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(listener.ended.wait(), _LAST_WORDS_S)
@@ -89,6 +91,7 @@ def heard(hearing: Hearing) -> Iterator[bytes | None]:
         seal, _, sealed = line.partition(b" ")
         if compare_digest(seal, blake2b(sealed, digest_size=16, key=hearing.key).hexdigest().encode()):
             number, _, told = sealed.partition(b" ")
+            # The seal has shown that ours wrote the line, so it does begin with a number.
             if int(number) != n_heard + 1:
                 yield None
             n_heard = int(number)

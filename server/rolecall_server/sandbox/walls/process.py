@@ -180,6 +180,7 @@ async def _start(
         pass_fds=(channel.fileno(),) if channel else (),
     )
     if channel is not None:
+        # Ours, that is: the stream ends with the last process that holds the other copies.
         channel.close()
     return started
 
@@ -219,6 +220,7 @@ class CappedOutput:
         room = self._head_limit - len(self._head)
         self._head += data[:room]
         self._tail += data[room:]
+        # Seldom, because each time moves all that is kept.
         if len(self._tail) > 2 * self._tail_limit:
             self._trim()
 
@@ -238,6 +240,7 @@ async def _end(transport: asyncio.SubprocessTransport, watcher: _Watcher, marker
     """Ends whatever of the run is still there, and its pipes."""
     if (lifeline := transport.get_pipe_transport(0)) is not None:
         lifeline.close()
+    # No lifeline: on Windows there is no supervisor that one could lead to.
     elif transport.get_returncode() is None:
         transport.kill()
     if not await _happens(watcher.exited, _END_DEADLINE_S):

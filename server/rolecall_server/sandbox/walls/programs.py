@@ -12,6 +12,7 @@ def program_on_path(name: str, root: Path, environ: Mapping[str, str]) -> Path |
     real_root = root.resolve()
     for entry in environ.get("PATH", "").split(os.pathsep):
         candidate = Path(entry, name)
+        # An empty or relative entry means whatever folder this process is in, the workspace perhaps.
         if not candidate.is_absolute() or not is_program(candidate):
             continue
         names = (Path(os.path.normpath(candidate)), candidate.parent.resolve() / name, candidate.resolve())
