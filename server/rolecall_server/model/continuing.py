@@ -34,10 +34,12 @@ async def whole_reply(ask: Ask, messages: Sequence[ChatMessage]) -> Reply:
             if not cut.said.strip() or len(said) == MAX_CONTINUATIONS:
                 raise
             said.append(cut.said)
+            # From the beginning each time: the model always sees one half-written answer, never its own breaks.
             asked = [*messages, ChatMessage("assistant", _joined(said)), ChatMessage("user", _GO_ON)]
             continue
         if not said:
             return reply
+        # The counts of the last call alone would pass for those of the whole.
         return replace(
             reply, text=_joined([*said, reply.text]), prompt_tokens=None, completion_tokens=None, logprob=None
         )

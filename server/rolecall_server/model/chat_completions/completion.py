@@ -137,6 +137,7 @@ class PartialReply:
         self.model = (completion.model or self.model)[:_MOST_SHOWN]
         self._usage = completion.usage or self._usage
         text = thought = ""
+        # One was asked for: pieces of a second would be mixed into its text.
         for choice in completion.choices[:1]:
             words = choice.delta or choice.message or _Words()
             text, thought = words.content or "", words.reasoning_content or ""
@@ -176,6 +177,7 @@ class PartialReply:
             raise ReplyMalformed(f"{self.source} asked for a tool by more than {_LONGEST_NAME} characters.")
         call = same[0] if same else self._calls[-1]
         call.id = call.id or piece.id or ""
+        # Taken once and not put together: a name may come again with each piece.
         call.name = call.name or function.name or ""
         given = function.arguments or ""
         call.arguments.append(given if isinstance(given, str) else json.dumps(given))

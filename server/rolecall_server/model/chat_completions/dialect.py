@@ -73,6 +73,7 @@ class Dialect:
 
     def _options(self, given: Parameters, room: int | None) -> dict[str, Any]:
         reply_tokens = min(given.reply_tokens or self.reply_tokens or room or 0, room or sys.maxsize)
+        # OpenAI's newer models refuse `max_tokens`; many other servers know no other name.
         length = "max_tokens" if "max_completion_tokens" in self.refused else "max_completion_tokens"
         options = {
             "stream_options": {"include_usage": True},

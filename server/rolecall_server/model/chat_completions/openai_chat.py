@@ -104,6 +104,7 @@ class OpenAIChat:
                         if draft.finish_reason:
                             _hasten(deadline)
         except TimeoutError:
+            # A TimeoutError of something else, such as a socket's, is no end of our time.
             if not deadline.expired():
                 raise
             if not draft.finish_reason:
@@ -116,6 +117,7 @@ class OpenAIChat:
 
     async def aclose(self) -> None:
         """Close the connections, if there are any."""
+        # To ask for the property would make a client only to close it.
         if "_sdk" in vars(self):
             await self._sdk.close()
 
@@ -170,6 +172,7 @@ class OpenAIChat:
         One that counts the longest possible reply into the context is asked once more for what still fits.
         """
         room: int | None = None
+        # This ends: a refusal is learned once each, and the room is asked for once.
         while True:
             request = self._dialect.request(self._asked.model, messages, wishes, room)
             try:

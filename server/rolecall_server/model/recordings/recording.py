@@ -70,6 +70,7 @@ class Recorder(Relay):
             FileRefused: *path* cannot be written.
         """
         self.client, self._path = client, path
+        # At once, so that a file that cannot be written is told before a model was paid.
         _append(path, "")
 
     async def complete(self, messages: Sequence[ChatMessage], wishes: Wishes = NO_WISHES) -> Reply:

@@ -63,6 +63,7 @@ async def try_abilities(endpoint: Endpoint, model: str) -> Abilities:
     ) as http:
         trial = _Trial(http, endpoint.base_url.rstrip("/") + "/chat/completions", model)
         plain = await trial.say({"logprobs": True})
+        # An endpoint may refuse nothing but log-probabilities, which says little of the rest.
         if plain is None:
             plain = await trial.say({})
         shaped = await trial.say({"response_format": {"type": "json_schema", "json_schema": _SHAPE}})

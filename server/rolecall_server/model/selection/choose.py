@@ -80,6 +80,7 @@ async def find_model(
     try:
         chosen = await _editors_model(settings, environ, offer) or named_model(settings, environ, store)
     except NoModelConfigured:
+        # Who names an address means that one: no other model is taken in its place.
         if settings.base_url or settings.replay:
             raise
         offered = await offer(settings.name) if offer is not None else None

@@ -140,6 +140,7 @@ async def _ollama(ask: Ask) -> list[LocalModel]:
     if not isinstance(version.get("version"), str):
         return []
     loaded = {_text(each, "name"): _number(each, "context_length") for each in _objects(running, "models")}
+    # Models for embeddings are listed too, and cannot answer.
     names = [name for each in _objects(tags, "models") if (name := _text(each, "name")) and "embed" not in name]
     models = [LocalModel(name, name in loaded, loaded.get(name)) for name in names]
     shown = await asyncio.gather(*(ask("/api/show", {"model": model.name}) for model in models[:1]))
