@@ -62,6 +62,7 @@ def _uncommitted(view: PackSource, path: str) -> Iterator[ContextItem]:
     """Yield the changes of *path* since the last commit, as a unified diff; nothing for a file that is new."""
     before = committed_text(view.workspace.root, path)
     after = read_text_or_none(view.workspace, path)
+    # What git has is not UTF-8 then, and nearly every line would seem to differ.
     if before is None or after is None or "\ufffd" in before:
         return
     diff = list(difflib.unified_diff(_lines(before.removeprefix(BOM)), _lines(after), lineterm="", n=1))[2:]

@@ -18,6 +18,7 @@ _ZERO_FOR_OTHERS = dict.fromkeys(map(ord, "ghijklmnopqrstuvwxyzGHIJKLMNOPQRSTUVW
 _NUMBERS = re.compile(r"(?<!\d)\d{2,3}(?:[^\d]{1,4}\d{2,3}){7,4000}(?!\d)")
 _NUMBER = re.compile(r"\d+")
 _TURN = re.compile(r"[A-Za-z](?=[0-9])|[0-9](?=[A-Za-z])")
+# Of its own length: a value that spreads over so much text stands in pieces.
 _SCATTERED = 1.6
 _URL_SAFE = str.maketrans("-_", "+/")
 
@@ -86,6 +87,7 @@ def _in_base64(text: str, wanted: Sequence[str]) -> Iterator[tuple[int, int]]:
         whole = (len(characters) - skipped) // 4 * 4
         decoded = base64.b64decode(characters[skipped : skipped + whole]).decode("latin-1")
         for at, end in _both_ways(decoded, wanted):
+            # Three bytes are four characters, and a value need not begin with the first of three.
             yield squeezed.place(skipped + at // 3 * 4, skipped + -(-end // 3) * 4)
 
 

@@ -71,6 +71,7 @@ class Covers:
         known = (place for secret in (*told, *self.fixtures) for place in _places_of(secret, text))
         secrets = in_order([*find_secrets(text), *known, *encoded])
         names = list(_COVER.finditer(text))
+        # Only what is shared is held: to find the secrets takes long, and others may do so meanwhile.
         with self._lock:
             return self._with_covers(text, names, secrets)
 
