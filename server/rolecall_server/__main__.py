@@ -90,6 +90,7 @@ def _carry_out() -> int:
         from rolecall_server.lsp.stdio import serve
 
         return serve(told=told)
+    # A server does that itself, after its first answer.
     remove_leftovers()
     if command == "demo":
         from rolecall_server.cli.commands.demo import run_demo
@@ -100,6 +101,7 @@ def _carry_out() -> int:
     try:
         return carry_out(arguments)
     except BrokenPipeError:  # whoever reads our output has seen enough, as in `rolecall ... | head`
+        # Python flushes the output once more at its end, and would fail with the same error there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 

@@ -36,6 +36,7 @@ def still_runs(process: ProcessId) -> bool:
     import psutil
 
     try:
+        # It has ended, and only keeps its number until its parent asks for it.
         if psutil.Process(process.number).status() == psutil.STATUS_ZOMBIE:
             return False
         return process.start in (None, _start(process.number))

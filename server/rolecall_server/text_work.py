@@ -51,6 +51,7 @@ async def beside_the_loop(what: str, work: Callable[_P, _T], *args: _P.args, **k
     try:
         return await asyncio.to_thread(begin)  # which hands the context on
     finally:
+        # Also when the caller was cancelled: its thread goes on, and ends at its next look.
         under_way.ends_at_s = 0
         _under_way.reset(token)
 

@@ -257,6 +257,7 @@ def decode(path: str, content: bytes) -> TextFile:
     mark = next((mark for mark in _MARKED if content.startswith(mark)), b"")
     encoding = _MARKED[mark] if mark else _declared_encoding(path, content)
     body = content.removeprefix(mark)
+    # In UTF-16, every other byte of a plain text is zero.
     if b"\0" in body and encoding == UTF_8:
         raise FileRefused(f"{path} is a binary file.", "Choose a text file.")
     try:
@@ -356,6 +357,7 @@ def read_bytes(location: Path, path: str) -> bytes:
         FileRefused: missing, not a regular file, larger than `MAX_FILE_BYTES`, or not to be read.
     """
     try:
+        # Looked at before it is opened: to open a pipe waits for whoever writes to it.
         status = location.stat()
         if not stat.S_ISREG(status.st_mode):
             raise FileRefused(f"{path} is not a regular file.", "Choose a text file.")

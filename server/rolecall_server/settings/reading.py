@@ -100,6 +100,7 @@ def read_settings(options: object, environ: Mapping[str, str]) -> tuple[Settings
             value = environ[variable]
         if value is not None:
             given.setdefault(group_name, {})[name] = value
+    # This ends: each round takes out at least one option.
     while True:
         try:
             return Settings.model_validate(given), tuple(problems)
