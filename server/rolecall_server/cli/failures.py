@@ -11,7 +11,7 @@ from rolecall_server.errors import BriefMissing, FileRefused
 from rolecall_server.team.request import FailureToMend, RunRequest, request_for_failure
 from rolecall_server.workspace import Workspace, file_exists, relative_path, resolve
 
-_MOST_BYTES = 4 * MOST_CHARACTERS
+_MOST_BYTES = 4 * MOST_CHARACTERS  # a character takes at most four
 
 
 def request_to_mend(arguments: argparse.Namespace, workspace: Workspace) -> RunRequest:

@@ -24,6 +24,7 @@ def find_workspace(root: Path | None, near: Path | None = None) -> Workspace:
     Raises:
         FileRefused: *root* is no folder.
     """
+    # `find_root` takes a file, and looks at the folders around it.
     found = root or find_root(near if near is not None else Path.cwd() / "anything")
     if not found.is_dir():
         raise FileRefused(f"{found} is no folder.", "Give --root the folder of a repository.")

@@ -52,6 +52,7 @@ def add_acceptance(command: argparse.ArgumentParser) -> None:
         "--strategy",
         dest="settings",
         action=_Set,
+        # Typed so, it is a `--set` of that setting.
         type=lambda name: f"team.strategy={name}",
         default={},
         metavar="NAME",
@@ -100,4 +101,5 @@ class _Set(argparse.Action):
         _, problems = read_settings({group: {option: chosen}}, {})
         if problems:
             parser.error(f"argument {option_string}: {problems[0].partition(';')[0]}")
+        # A new dictionary: argparse hands the one that is the default to whoever parses next as well.
         setattr(namespace, self.dest, {**given, group: {**so_far, option: chosen}})

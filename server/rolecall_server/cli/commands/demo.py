@@ -79,6 +79,7 @@ def run_demo(arguments: argparse.Namespace, make_editor: MakeEditor) -> int:
 
 async def _demo(screen: Screen, scratch: Path, library: Path, make_editor: MakeEditor, asks: bool) -> int:
     root = _unpack(library, scratch)
+    # A store of its own: nothing of the demo stays among the developer's runs.
     environ = {**os.environ, "XDG_DATA_HOME": str(scratch / "data")}
     settings, who = _settings()
     screen.rule("Rolecall")
@@ -121,6 +122,7 @@ def _unpack(library: Path, scratch: Path) -> Path:
     """
     try:
         with tarfile.open(library) as archive:
+            # With `data`, nothing of the archive lands outside of the folder.
             archive.extractall(scratch, filter="data")
     except (OSError, tarfile.TarError) as error:
         raise FileRefused(f"{library} cannot be unpacked: {error}.", "Name a source distribution (.tar.gz).") from error

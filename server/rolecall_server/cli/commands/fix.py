@@ -23,6 +23,7 @@ from rolecall_server.team.run import locate_failure, trace_failure
 
 def run_fix(arguments: argparse.Namespace) -> int:
     """Carry out `rolecall fix`; the exit code."""
+    # The repository is looked for around this file, as it is for the other commands of a role.
     arguments.file = Path(arguments.tests[0].partition("::")[0]) if arguments.tests else None
     if arguments.trace:
         return exit_code_of(lambda: _trace(arguments), as_json=arguments.json)

@@ -90,6 +90,7 @@ def _read(name: str) -> str:
     """
     try:
         with sys.stdin.buffer if name == "-" else Path(name).open("rb") as file:
+            # One byte more than may be: that it is too long is noticed, however long it is.
             content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise FileRefused(

@@ -47,6 +47,7 @@ def answer_lines(questions: Iterable[str], answers: TextIO) -> int:
     for line in questions:
         if line.strip():
             answers.write(json.dumps(_answer(indexes, line)) + "\n")
+            # Who asks may wait for this answer before the next question.
             answers.flush()
     return 0
 

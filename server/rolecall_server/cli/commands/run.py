@@ -147,6 +147,7 @@ class _Command:
         row = self.store.run(run_id)
         if run_id not in {run.id for run in self.store.runs(self.workspace.root)}:
             raise NotFound(f"{run_id} is for another repository.", "Go to its folder, or name it with --root.")
+        # A run whose process is gone was marked as interrupted when the store was opened.
         if row.state == "running" and row.process is not None:
             raise UserMustAct(f"{run_id} is being worked on by process {row.process.number}.", "End that one first.")
         pool = load_pool(self.store, run_id)
@@ -205,6 +206,7 @@ class _Command:
                     say_prose(self.messages, f"{error.code}: {error.what}", "bold red")
                     say_prose(self.messages, next_step(error))
             code = self._decide(ended)
+            # The next sprint builds on what was decided of this one, so nothing of that may be open.
             if code or ended.state != "waiting" or self._left(ended):
                 return self._say_end(run_id, ended, code)
             self.store.resume_run(run_id)

@@ -180,6 +180,7 @@ def find_lacks(store: Store, workspace: Workspace, reviewed: Reviewed, wanted: C
         HunkStale: a file changed meanwhile.
     """
     chosen = with_needs(reviewed.proposal, reviewed.states, wanted)
+    # Where nothing is left out, what is broken is the whole proposal's, and was told with its evidence.
     if not chosen or {*chosen} >= reviewed.states.keys() - reviewed.accepted:
         return ()
     read_text = partial(read_text_or_none, workspace)

@@ -172,6 +172,7 @@ async def how_much_more(screen: Screen, what: str) -> float:
         if said in ("y", "yes", "n", "no"):
             return 1.0 if said[0] == "y" else 0.0
         with suppress(ValueError):
+            # This refuses `nan` and `inf` too, which are numbers to `float`.
             if 0 < (more := float(said)) < 1000:
                 return more
         say_prose(screen, _HOW_MUCH, "magenta")
@@ -202,6 +203,7 @@ async def typed_line(within_s: float | None = None) -> str | None:
         return None
     finally:
         loop.remove_reader(sys.stdin.fileno())
+    # This does not wait: a terminal hands over whole lines.
     return sys.stdin.readline() or None
 
 

@@ -180,6 +180,7 @@ def _replace(location: Path, content: bytes, mode: int, staging: Path) -> None:
     """
     location.parent.mkdir(parents=True, exist_ok=True)
     staging.mkdir(mode=0o700, exist_ok=True)
+    # Its name says whose it is: what is left of a killed writer is known, and removed, by that.
     name = f"{_TEMPORARY}{this_process()}-{uuid4().hex}"
     try:
         _replace_from(staging / name, location, content, mode)
@@ -191,6 +192,7 @@ def _replace(location: Path, content: bytes, mode: int, staging: Path) -> None:
 
 def _replace_from(temporary: Path, location: Path, content: bytes, mode: int) -> None:
     try:
+        # `x`: nothing that lies there already, a link above all, is written through.
         with temporary.open("xb") as file:
             file.write(content)
         _hand_over(temporary, location)

@@ -143,6 +143,7 @@ def render_page(title: str, data: Mapping[str, Any]) -> str:
         "script": "\n".join((_FOLDER / name).read_text("utf-8") for name in _SCRIPTS),
     }
     page = (_FOLDER / "page.html").read_text("utf-8")
+    # In one pass, since what is filled in has braces of its own.
     head, *rest = page.split("{")
     for piece in rest:
         name, _, tail = piece.partition("}")

@@ -109,6 +109,7 @@ class _Measurement:
                 lambda text, fraction: None,
             )
             for number, one in enumerate(due, 1):
+                # What nothing can decide in one arm, nothing can in another.
                 if one.task.id in left_out:
                     continue
                 status.tell(f"run {number}: {one.task.id}, {one.arm.name}")
