@@ -132,6 +132,7 @@ async def _refresh(session: Session, folder: Folder) -> None:
 async def _read_documents(session: Session, folder: Folder) -> None:
     """Read documents until the graph has seen all, the newest text of each."""
     while folder.graph.unseen and not folder.graph.closed.is_set():
+        # Taken off before its text is read: a change that comes meanwhile puts it on again.
         path = folder.graph.unseen.pop()
         folder.graph.in_hand.add(path)
         try:

@@ -71,6 +71,7 @@ class FrameReader:
 
     def __init__(self, stdin: BinaryIO) -> None:
         self._stdin = stdin
+        # A thread of its own: each read lasts until the editor says something.
         self._executor = ThreadPoolExecutor(1)
 
     async def bodies(self) -> AsyncIterator[bytes]:
@@ -94,6 +95,7 @@ class FrameReader:
                 raise FrameError(f"Not a header of the base protocol: {line[:60]!r}")
             if _LENGTH.match(line):
                 length = int(line.partition(b":")[2])
+            # A frame that gives no length, or none above 0, has no body: its end is passed over.
             elif length and not line.strip():
                 return length
         return 0

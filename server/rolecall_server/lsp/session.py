@@ -279,6 +279,7 @@ class Session:
         """Return the folder at *root* with the documents that are open in it; open it first if necessary."""
         folder = self.folders.get(root)
         if folder is None:
+            # First: what ended processes left in the files says which hunks are still undecided.
             left = take_over(self.store, root, partial(read_text_or_none, Workspace(root)))
             proposals = {reviewed.proposal.id: reviewed for reviewed in load_undecided(self.store, root)}
             ready: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -342,6 +343,7 @@ class Session:
 
         `latest_snapshot` waits for the long ones as well.
         """
+        # A thread may hold an older text of one in hand, and would put it in after this one.
         for path in folder.graph.unseen - folder.graph.in_hand:
             document = self.document_at(folder, path)
             if document is not None and is_short(document):

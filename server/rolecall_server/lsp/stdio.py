@@ -106,6 +106,7 @@ async def _converse(server: RolecallServer) -> None:
     try:
         done, _ = await asyncio.wait([watch, reading, stopped], return_when=asyncio.FIRST_COMPLETED)
         for task in done:
+            # This raises what ended it, a broken frame for one.
             task.result()
         if stopped in done:
             server.rolecall_protocol.exit_code = _STOPPED
@@ -142,6 +143,7 @@ async def _wait_for_signal() -> None:
     came, loop = asyncio.Event(), asyncio.get_running_loop()
 
     def end_soon(number: int, frame: object) -> None:
+        # Nobody handles SIGALRM: it ends the process also where no line of Python gets its turn any more.
         signal.setitimer(signal.ITIMER_REAL, _TIDYING_S)
         loop.call_soon_threadsafe(came.set)
 
@@ -155,6 +157,7 @@ async def _wait_for_signal() -> None:
 
 async def _watch_parent(server: RolecallServer) -> None:
     """Return when the editor that started us is gone."""
+    # Of an editor that named no process, the end of its messages is all that tells.
     while server.process_id is None or _is_alive(server.process_id):
         await asyncio.sleep(_PARENT_CHECK_S)
 

@@ -48,6 +48,7 @@ def to_workspace_edit(
             text_edits = _text_edits(edit, document, client)
             annotated = [types.AnnotatedTextEdit(_ANNOTATION, each.range, each.new_text) for each in text_edits]
             changes.append(types.TextDocumentEdit(identifier, [*(annotated if annotates else text_edits)]))
+        # After its lines, which are told under the name that the editor knows it by.
         if edit.moved_to:
             changes.append(types.RenameFile(uri, uri_of(folder.root, edit.moved_to)))
     annotations = {_ANNOTATION: types.ChangeAnnotation(label, needs_confirmation=False)} if annotates else None

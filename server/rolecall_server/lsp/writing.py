@@ -102,6 +102,7 @@ def look_at(ls: RolecallServer, path: Path) -> None:
         if path.parent == ls.session.scratch and path.suffix != ".diff":
             ls.tell(f"{path.name} was taken before, or belongs to an earlier session: run its command again.")
         return
+    # The editor tells of a save, and the file is looked at too: one save counts once.
     asked.saved = _stamp(path)
     text = _handed_over(path)
     if text is None or not text.strip() or text == asked.offered:
@@ -161,6 +162,7 @@ async def _watch(ls: RolecallServer) -> None:
         await asyncio.sleep(_LOOK_S)
         for path, asked in list(ls.session.asked.items()):
             stamp = _stamp(path)
+            # Gone at two looks: at a single one an editor may just be replacing the file.
             if stamp is None and path in seen and seen[path] is None:
                 del ls.session.asked[path]
             elif stamp is not None and stamp != asked.saved and stamp == seen.get(path):

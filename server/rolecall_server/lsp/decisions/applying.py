@@ -44,6 +44,7 @@ async def _send(ls: RolecallServer, folder: Folder, edit: types.WorkspaceEdit, l
     reply = ls.workspace_apply_edit(types.ApplyWorkspaceEditParams(edit, label))
     reply.add_done_callback(partial(_keep_last_texts, folder))  # called before any message after the reply is read
     asked = asyncio.ensure_future(asyncio.wrap_future(reply))
+    # Not `wait_for`, which would cancel the question: an answer that comes late is still to be heard.
     done, _ = await asyncio.wait([asked], timeout=ls.session.patience.answer_s)
     if not done:
         return "it gave no answer. If it makes the change later, that counts as accepted."

@@ -64,6 +64,7 @@ async def accept_hunks(
     check_undecided(reviewed, hunk_ids)
     wanted = await _settle_what_is_missing(ls, folder, reviewed, hunk_ids)
     if wanted and await _confirm_guarded(ls, folder, reviewed, wanted):
+        # What would be missing may have been rejected before; only what is on offer can be accepted.
         turned_down = [hunk_id for hunk_id in wanted if reviewed.states[hunk_id] is HunkState.REJECTED]
         if turned_down:
             await undo_decisions(ls, folder, proposal_id, turned_down)
@@ -218,6 +219,7 @@ async def _change_text(
             folder.edits.in_flight = frozenset()
             _look_at_all(ls, folder, proposal_id)
     if differing:
+        # Outside of the lock: the question may stand for long, and other decisions wait for that.
         ls.later(_offer_inverse(ls, folder, edits, differing))
 
 

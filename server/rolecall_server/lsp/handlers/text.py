@@ -96,6 +96,7 @@ def did_close(ls: RolecallServer, params: types.DidCloseTextDocumentParams) -> N
         folder, path = ls.session.place(params.text_document.uri)
     except FileRefused:
         return
+    # What it held in memory is on the disk by now, or thrown away.
     folder.edits.in_memory.discard(path)
     document_changed(ls.session, folder, path)
     text_changed(ls, folder, path)

@@ -60,6 +60,7 @@ def folder_of(session: Session, run_id: str) -> Folder | None:
 def read_page(session: Session, path: Path) -> str | None:
     """Return the text of a page in the editor, else in its file; ``None`` where there is none."""
     for uri, document in session.documents.items():
+        # Not compared as a whole: an editor may spell the folder otherwise.
         if uri.endswith(path.name) and is_page(session, uri):
             return document.text
     try:

@@ -28,6 +28,7 @@ def announce_navigation(ls: RolecallServer) -> None:
 
 async def follow_navigation(ls: RolecallServer) -> None:
     """Have the editor send what the settings turn on, and no more."""
+    # One after the other: two changes of the settings would both begin from the same registrations.
     async with ls.registering:
         wanted = {
             feature.method: feature.options(_selector(feature, ls.session.settings.navigation))

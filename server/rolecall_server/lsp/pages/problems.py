@@ -107,6 +107,7 @@ async def _check(ls: RolecallServer) -> None:
             missing = dict(await ask_when_read(ls, run.folder, lambda view, run=run: unmade_in(view, run)))
         found += _on_entries(run, missing, _WARNING, "missing")
         found += _on_entries(run, _drift(ls.session, run, missing), _INFORMATION, "drift")
+        # It may have been closed while links were followed through the code.
         if uri in ls.session.documents:
             told = [_diagnostic(run, each, ls.session.client.encoding) for each in found]
             ls.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, told))

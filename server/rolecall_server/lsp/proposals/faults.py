@@ -105,6 +105,7 @@ def _diagnostic(session: Session, folder: Folder, mark: FaultMark, lines: Sequen
             visible(step.text),
         )
         for step in candidate.fault.way
+        # By how far lines have moved is known of this file alone.
         if step.path == candidate.fault.path
     ]
     return types.Diagnostic(

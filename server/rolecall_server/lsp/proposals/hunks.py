@@ -156,9 +156,11 @@ def _believe_text(session: Session, folder: Folder, path: str) -> None:
         return
     text = session.read_text(folder, path)
     n = n_standing(chain, fingerprint(text))
+    # Emacs tells of an edit of ours only after the next key, so its text may still be the one before.
     untold = session.client.tells_when_idle and chain[-1].before in _prints(text)
     if n == len(chain) or (session.document_at(folder, path) is not None and not untold):
         folder.edits.in_memory.discard(path)
+    # Nothing is new, or the text that is seen here is not the one that the editor holds.
     if (n is not None and n == folder.edits.standing.get(path)) or path in folder.edits.in_memory:
         return
     said = hunks_in_text(chain, n) if n is not None else read_off(session.store, folder.root, chain, path, text)

@@ -48,6 +48,7 @@ async def start_run(ls: RolecallServer, folder: Folder, request: RunRequest, pla
     Raises:
         NoModelConfigured: nobody could answer.
     """
+    # First: a run that nobody could answer is not stored.
     model = await _model(ls, request if plan is None else None)
     return _go_on(ls, folder, begin_run(ls.session.store, folder.root, request, plan), model)
 

@@ -46,6 +46,7 @@ def try_what_is_left(ls: RolecallServer, folder: Folder, proposal_id: str) -> No
         return
     task = asyncio.get_running_loop().create_task(_try(ls, folder, reviewed, key))
     ls.session.runs[key] = task
+    # A later trial may have taken the place of this one under the same key.
     task.add_done_callback(lambda _: ls.session.runs.pop(key, None) if ls.session.runs.get(key) is task else None)
 
 

@@ -73,6 +73,7 @@ def _of_hunks(ls: RolecallServer, folder: Folder, path: str, uri: str) -> Iterat
         if shown.uri == uri:
             proposal = shown.reviewed.proposal
             is_here = path in (shown.change.path, shown.change.renamed_to)
+            # A hunk of a file that is still to be made is shown in this one, and has to say where it belongs.
             what = "" if is_here else f" what {describe_hunk(shown.change, shown.hunk)}"
             title = f"accept{what}{describe_needs(shown)}{caution_mark(shown.change, shown.hunk)}"
             yield _lens(shown, f"Rolecall {_code(shown)}: {title}", "rolecall.hunk.accept")

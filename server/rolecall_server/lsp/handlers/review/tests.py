@@ -105,6 +105,7 @@ def _end(end: TestEnd) -> dict[str, Any]:
 
 def _survivors(folder: Folder, proposal: Proposal, shown: Evidence) -> Iterator[dict[str, Any]]:
     """Yield the faults in the tested code that no test notices, each with its line."""
+    # What tells of a survivor names its line and no file: that is the one under test.
     path = shown.coverage[0].path if len(shown.coverage) == 1 else proposal.origin
     for told in shown.mutants.survivors if shown.mutants is not None and path else ():
         if found := _LINE.match(told):
