@@ -209,6 +209,7 @@ def privacy_rules_of(workspace: Workspace) -> Callable[[str], str | None]:
 
     def why(path: str) -> str | None:
         parts = path.split("/")
+        # A rule that names a folder holds for all that lies below it.
         holders = [*("/".join(parts[:n]) + "/" for n in range(1, len(parts))), path]
         names = (name for name, rule in rules if any(map(rule.verdict, holders)))
         return next((f"{name} keeps {path} from any model." for name in names), None)

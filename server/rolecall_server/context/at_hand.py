@@ -65,6 +65,7 @@ def _uncommitted(view: PackSource, path: str) -> Iterator[ContextItem]:
     # What git has is not UTF-8 then, and nearly every line would seem to differ.
     if before is None or after is None or "\ufffd" in before:
         return
+    # Without the first two lines, which name files.
     diff = list(difflib.unified_diff(_lines(before.removeprefix(BOM)), _lines(after), lineterm="", n=1))[2:]
     if diff:
         text = "\n".join(diff) + "\n"

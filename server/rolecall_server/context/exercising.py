@@ -85,6 +85,7 @@ def nearest_tests(view: PackSource, path: str, text: str, room_tokens: int, reas
     for name in ranked or [*functions][:_MAX_TESTS]:
         more = [*wanted, name, *_helpers(view, functions, name)]
         larger = in_parts(view, path, more, reason)
+        # The first one counts whatever its length, or no test at all would be shown.
         if larger.tokens <= room_tokens or not wanted:
             wanted, item = more, larger
     return item

@@ -157,6 +157,7 @@ def _in_order(files: Sequence[Ranked], functions: Sequence[Ranked], readable: Ma
     scores = {one.path: one.score / best_file for one in files if one.path in readable}
     of_functions: dict[str, float] = {}
     for one in functions:
+        # Functions come best first, so the first one of a file is its best.
         of_functions.setdefault(one.path, one.score / best_function)
     total = {path: score + of_functions.get(path, 0.0) for path, score in scores.items()}
     likely = [path for path in total if total[path] >= _UNLIKELY * max(total.values())]
@@ -180,6 +181,7 @@ def _shown(
             shown[path] = text
             left -= text.tokens
     names: dict[str, list[str]] = {}
+    # These are whole; below, *shown* gets parts of others.
     whole = frozenset(shown)
     for n, (path, name) in enumerate(place for place in wanted if place[0] not in whole):
         before = shown.get(path)

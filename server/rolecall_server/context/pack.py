@@ -143,10 +143,12 @@ def pack(view: PackSource, focus: Focus, budget_tokens: int) -> ContextPack:
     """
     if focus.path:
         check_shown(view, focus.path)
+    # Made once: several of the parts below ask for it.
     view = replace(view, corpus=corpus_of(view))
     first = list(_focus_items(view, focus, budget_tokens))
     room = budget_tokens - sum(item.tokens for item in first)
     choice = _with_rules(view, focus, room)
+    # Not by `take`, which may leave an item out.
     choice.items += first
     for candidate in _parts(view, focus, room) if focus.parts else _surroundings(view, focus, room):
         choice.take(candidate)

@@ -25,6 +25,7 @@ class Interludes:
 
     def restore(self, asked: Messages) -> Messages:
         """Return *asked* with the earlier interludes put back in."""
+        # The longest beginning that is known first: it holds the interludes of all shorter ones.
         for n_known in range(len(asked), 0, -1):
             if (whole := self._whole.get(asked[:n_known])) is not None:
                 return (*whole, *asked[n_known:])

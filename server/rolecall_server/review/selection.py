@@ -178,6 +178,7 @@ def _found(selection: _Selection) -> Iterator[GraphFinding]:
     if not found:
         return
     files = selection.reviewed.proposal.files
+    # By now some of the proposal may be accepted; as a whole it is judged on the texts it was made for.
     bases = selection.now.with_changes({one.path: one.base for one in files})
     gone: dict[str, str | None] = {one.path: None for one in files}
     whole = {one.renamed_to or one.path: text_with(one, {hunk.id for hunk in one.hunks}) for one in files}

@@ -40,6 +40,7 @@ _OF_ROOT = "SELECT body FROM proposal JOIN run ON run.id = run_id WHERE root = ?
 _LATEST_STATE = """(
 SELECT state FROM decision WHERE decision.proposal_id = hunk.proposal_id AND decision.hunk_id = hunk.hunk_id
 ORDER BY decision.id DESC LIMIT 1)"""
+# A hunk of which nothing was decided has no state, and NULL is neither in a list nor outside of it.
 _UNDECIDED = f"""{_OF_ROOT} AND proposal.id IN (
 SELECT hunk.proposal_id FROM hunk WHERE COALESCE({_LATEST_STATE} NOT IN (?, ?), TRUE)) ORDER BY proposal.id"""  # noqa: S608
 _ON_PATH = f"""{_OF_ROOT} AND proposal.id IN (
@@ -359,6 +360,7 @@ class Store:
     def _insert(self, table: str, **values: object) -> int:
         columns, marks = ", ".join(values), ", ".join("?" * len(values))
         with self.transaction() as connection:
+            # In small letters for the sake of Turkish: see schema.py.
             statement = f"insert INTO {table} ({columns}) VALUES ({marks})"  # noqa: S608 - names are ours
             row_id = connection.execute(statement, tuple(values.values())).lastrowid
         assert row_id is not None

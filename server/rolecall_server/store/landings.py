@@ -72,6 +72,7 @@ def begin_change(store: Store, root: Path, body: str) -> int | None:
     """
     with store.transaction() as connection:
         values = (str(root), *this_process(), time.time(), body)
+        # A folder has one row at most: while another change is under way, this adds none.
         cursor = connection.execute(
             "insert OR IGNORE INTO begun (root, process_id, process_start, at, body) VALUES (?, ?, ?, ?, ?)", values
         )

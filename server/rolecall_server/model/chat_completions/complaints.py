@@ -135,7 +135,7 @@ def _explain_refusal(complaint: Refusal, asked: Asked) -> RequestRefused:
 _RULES: tuple[tuple[Callable[[Refusal], object], Callable[[Refusal, Asked], RolecallError]], ...] = (
     # Before the rule for 429, because a spent quota comes with that status too.
     (lambda it: it.status == 402 or it.code in _QUOTA_CODES, _explain_quota),
-    # Google's endpoint tells of a bad key with 400, and puts its errors into a list (`_read_body`).
+    # Some endpoints tell of a bad key with 400 instead of 401.
     (lambda it: it.status in (401, 403) or (it.status == 400 and _BAD_KEY.search(it.said)), _explain_key),
     (lambda it: it.status == 429, _explain_limit),
     (lambda it: it.code in _FILTER_CODES, _explain_filter),

@@ -66,6 +66,7 @@ def _without_calls(text: str, opening: re.Pattern[str], closing: re.Pattern[str]
         if end is None:
             break
         call = _read_call(text[begin.end() : end.start()], len(calls))
+        # What turns out to be no call stays in the text.
         kept += text[position : begin.start() if call else end.end()]
         position = end.end()
         calls += [call] if call else []
@@ -81,6 +82,7 @@ def _read_call(text: str, number: int) -> ToolCall | None:
     name, arguments = fields.get("name"), fields.get("arguments") or fields.get("parameters") or {}
     if not isinstance(name, str):
         return None
+    # A call in words brings no id: its number takes the place of one.
     return ToolCall(f"call_{number}", name, arguments if isinstance(arguments, str) else json.dumps(arguments))
 
 

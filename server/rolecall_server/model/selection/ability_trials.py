@@ -70,6 +70,7 @@ async def try_abilities(endpoint: Endpoint, model: str) -> Abilities:
         object_alone = await trial.say({"response_format": {"type": "json_object"}}, ask="Answer in JSON.")
         called = await trial.say({"tools": [_TOOL]}, ask="Keep the note 'sea' by calling the tool.")
         slots = facts.slots if facts else None
+        # A server that says how many calls it answers at once need not be tried.
         parallel = slots > 1 if slots is not None else await trial.side_by_side()
     reached = plain is not None
     return Abilities(

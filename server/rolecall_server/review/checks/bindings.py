@@ -102,6 +102,7 @@ def used_names(side: Side) -> Iterator[tuple[str, Key]]:
     """Yield each hunk with each name that its lines use, once for every place that may define it."""
     for facts in side.facts():
         for reference in facts.references:
+            # Places are flat: a line, its column, the next line.
             hunks = {side.hunk_at(facts.path, line) for line in set(reference.places[::2])} - {None}
             if hunks:
                 keys = set(_keys_of(side.snapshot, facts, reference.scope, reference.name))
@@ -170,6 +171,7 @@ def _before(position: Position) -> tuple[int, int]:
 
 
 def _starts(places: tuple[int, ...], n_parts: int) -> Iterator[tuple[int, int]]:
+    # A dotted name has a place for each of its parts; the first is where it begins.
     return ((places[n], places[n + 1]) for n in range(0, len(places), 2 * n_parts))
 
 

@@ -77,6 +77,7 @@ def link_hunks(changes: Sequence[FileChange], snapshot: Snapshot) -> tuple[FileC
             hunks=tuple(
                 replace(
                     hunk,
+                    # A hunk that only removes has no line in the text as proposed.
                     symbol=_symbol(new, renamed[change.path], hunk.id) or _symbol(old, change.path, hunk.id),
                     needs=tuple(one for one in order if one in needs[hunk.id] and one != hunk.id),
                 )
@@ -258,6 +259,7 @@ def _fitting(
             yield from (Need(hunk, binder, Why.USES, key) for key in fields for binder in came.get(key, ()))
             called = (*_callable(target), target.name)
             for was, now, headers in changed.get(_callable(target), ()):
+                # A call may fit both signatures and yet give its values to other parameters.
                 if misfit(was, arguments, _n_bound(target)) or _shifts(was, now, arguments, _n_bound(target)):
                     yield from (Need(hunk, header, Why.CALLS, called) for header in headers)
     for hunk, targets, arguments in calls_in(old):

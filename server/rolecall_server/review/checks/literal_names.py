@@ -58,6 +58,7 @@ def _names_at(node: ast.expr | ast.stmt) -> Iterator[tuple[str, bool]]:
             yield from _names_in_call(node)
         case ast.FunctionDef() | ast.AsyncFunctionDef():
             if any(isinstance(one, ast.Call) and _called(one) in _OPTIONS for one in node.decorator_list):
+                # click and its kin hand the options to the function below the decorator, each by its name.
                 yield from ((one.arg, False) for one in (*node.args.args, *node.args.kwonlyargs))
         case _:
             pass

@@ -134,6 +134,7 @@ _SHAPES = (
     (re.compile(r".+\.code-workspace|.+\.sublime-project|\.editorconfig|\.exrc|\.dir-locals(-2)?\.el"), _EDITOR),
     (re.compile(r".*\.pth|.*\._pth|.*\.egg-link"), _PYTHON),
     (re.compile(r"(dockerfile|containerfile)(\..+)?|.+\.dockerfile|(docker-)?compose(\..+)?\.ya?ml"), _CONTAINER),
+    # The ending is looked for first: at the end it would be sought anew from each place of the word.
     (re.compile(r".+\.lockb?|(?=.*\.(txt|in)\Z).*?requirements.*|constraints.*\.txt"), _PACKAGES),
     (re.compile(r".+\.(mk|cmake|gradle|vcxproj|csproj|fsproj|vbproj|sln|targets|gemspec|bazel|bzl)"), _BUILD),
     (re.compile(r".+\.config\.([cm]?[jt]s|json)|(jest|vitest|karma|protractor)\.\w+\.[cm]?[jt]s"), _BUILD),

@@ -115,6 +115,7 @@ def _unseen(line: str) -> Iterator[tuple[int, str]]:
 def is_invisible(character: str) -> bool:
     if character in _ORDINARY_CONTROLS:
         return False
+    # Of unassigned and private characters nobody can say what a font draws.
     is_format = unicodedata.category(character) in ("Cc", "Cf", "Cs", "Cn", "Co")
     return is_format or character in _BLANK or _SELECTORS.match(character) is not None
 
@@ -139,6 +140,7 @@ def _disguised(line: str, words: Collection[str]) -> Iterator[tuple[int, str]]:
         if word.isascii():
             continue
         seen = "".join(_LOOKALIKES.get(letter, letter) for letter in word)
+        # Turkish words in comments and strings need their dotless i, but none to look like a word in use.
         allowed = (
             _IN_WORDS_TOO if seen not in words and _BEGINS_WORDS.search(line, 0, match.start()) else frozenset[str]()
         )

@@ -265,6 +265,7 @@ class Inference:
             given = self.values(reader, one)
             if given is not None and any(isinstance(each, Absent) for each in given):
                 return given
+        # The graph has a definition begin with its first decorator, Python's tree with `def`.
         line = min((one.lineno for one in getattr(node, "decorator_list", ())), default=getattr(node, "lineno", 0)) - 1
         found = [one for one in definitions if one.span.start.line == line and one.kind != "variable"]
         return united([self._thing(one, None) for one in found]) if found else None
@@ -321,6 +322,7 @@ class Inference:
             found = place.values(signature.returns)
         else:
             found = self._by_body(definition)
+        # An asynchronous generator is annotated as what it is, and is iterated, not awaited.
         if isinstance(signature, ast.AsyncFunctionDef) and not _gives_items(found):
             found = (Holding("awaited", found),) if found is not None else None
         if any("contextmanager" in one for one in definition.decorators):

@@ -46,6 +46,7 @@ def n_standing(chain: Sequence[LandingRow], print_now: str) -> int | None:
         return len(chain)
     befores = (i for i, landing in enumerate(chain) if landing.before == print_now)
     afters = (i + 1 for i, landing in enumerate(chain) if landing.after == print_now)  # a text nobody saw came next
+    # A text may be met at several steps; it holds the same hunks, whichever of them it is taken for.
     return next(itertools.chain(befores, afters), None)
 
 
@@ -146,6 +147,7 @@ def take_over(store: Store, root: Path, read_text: ReadText) -> TakenOver:
     What the file says came of it is stored, and told where it is otherwise than was stored, or than was wanted.
     """
     left = [row for row in load_landings(store, root) if not still_runs(row.process)]
+    # From here on another process that starts finds them watched.
     claim_landings(store, [row.id for row in left])
     known: dict[str, Reviewed] = {}
     for proposal_id in dict.fromkeys(row.proposal_id for row in left):

@@ -189,7 +189,7 @@ def _edits(tree: ast.Module, source: _Source) -> Iterator[_Edit]:
         elif isinstance(node, ast.expr):
             yield from _edits_of_expression(node, source)
         elif isinstance(node, ast.ExceptHandler) and node.type is not None:
-            yield _replaced(node.type, "()", "exception", source)  # no exception is one of none
+            yield _replaced(node.type, "()", "exception", source)  # `except ():` catches nothing
         if isinstance(node, ast.If | ast.While | ast.IfExp) and not isinstance(node.test, ast.Compare | ast.UnaryOp):
             yield _replaced(node.test, f"(not ({source.text_of(node.test)}))", "boolean", source)
 

@@ -118,6 +118,7 @@ def _next_step(fault: Fault, shadow: Shadow, interpreter: Interpreter) -> str:
     missing = _NO_MODULE.search(fault.message)
     package = missing[1].partition(".")[0] if missing else ""
     places = (package, f"{package}.py", f"src/{package}", f"src/{package}.py")
+    # What is the repository's own cannot be installed.
     if package and not any(shadow.on_disk(place).exists() for place in places):
         return _install(package, interpreter)
     return f"Mend {fault.conftest or fault.installed or fault.named}, then try again."

@@ -102,6 +102,7 @@ def _sweep(root: Path, source: Path, known: _Known) -> Iterator[str]:
         folder = pending.pop()
         # Code that ran in it may have taken away our right to look inside.
         folder.chmod(0o700)
+        # A list, because entries are removed on the way.
         for entry in [*os.scandir(folder)]:
             path = os.path.relpath(entry.path, root)
             original = source / path

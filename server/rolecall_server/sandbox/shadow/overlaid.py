@@ -81,6 +81,7 @@ class OverlaidShadow(Shadow):
             folder = self.changes / parent
             folder.mkdir(exist_ok=True)
             if (self.original / parent).is_dir():
+                # With the modes of the workspace, except that we have to write into it.
                 folder.chmod(stat.S_IMODE((self.original / parent).stat().st_mode) | stat.S_IRWXU)
         return self.changes / relative
 
