@@ -223,7 +223,7 @@ def _patched(data: JsonValue, places: Sequence[Place], patch: JsonValue) -> Json
     if not isinstance(patch, dict):
         return data
     named = {show_place(place): place for place in places}
-    # Asked for some fields, models often give the whole object again.
+    # Asked for some fields, a model may give the whole object again.
     if () in places or not patch.keys() & named.keys():
         return patch if () in places or _looks_whole(data, patch) else data
     for name in patch.keys() & named.keys():
