@@ -75,6 +75,7 @@ _exported_decoder = msgpack.Decoder(tuple[str, ...] | None)
 
 def pack(facts: FileFacts) -> bytes:
     """Return *facts* as bytes."""
+    # `dataclasses.replace` makes one that has all its fields, and no bytes that agree with them.
     if isinstance(facts, _Unpacked) and "packed" in facts.__dict__:
         return facts.packed
     return write(facts.names, _sections_of(facts))
@@ -105,6 +106,7 @@ def mentions(packed: bytes, name: str) -> bool:
 def write(names: Iterable[str], sections: Sections) -> bytes:
     """Packed facts from their *sections* and the file's identifiers."""
     lines = "".join(f"{name}\n" for name in sorted(names))
+    # The line end at the front lets a search for a whole line find the first name too.
     return b"\n%b\n%b" % (lines.encode("utf-8", "replace"), _encoder.encode(sections))
 
 
@@ -258,6 +260,7 @@ def _import_row(layout: Layout, one: Import) -> ImportRow:
 def _reference_groups(layout: Layout, references: Iterable[Reference]) -> list[ReferenceGroup]:
     groups: dict[tuple[str, str], tuple[Occurrences, Occurrences]] = {}
     for one in references:
+        # Without the source nobody knows which names have gaps, so all of them are noted part by part.
         _, spread = groups.setdefault((one.scope, one.owner), ({}, {}))
         spread[one.name] = [layout.byte(line, column) for line, column in _pairs(one.places)]
     return [(*where, *names) for where, names in groups.items()]

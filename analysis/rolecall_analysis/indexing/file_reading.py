@@ -49,6 +49,7 @@ def is_current(entry: FileEntry, stamp: Stamp) -> bool:
     """Return whether a file with this *stamp* surely has the content that *entry* was read from."""
     if entry.stamp != stamp:
         return False
+    # Both times: `cp -p` and `tar` give a file that is written just now an old time of modification.
     return max(stamp.modified_ns, stamp.changed_ns) + SETTLED_NS < entry.read_at_ns
 
 

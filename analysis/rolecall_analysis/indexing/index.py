@@ -158,6 +158,7 @@ class Index:
         with self._lock:
             if self._documents.pop(path, None) is None:
                 return
+            # A look at the disk from before this moment no longer counts: it may have missed what the editor saved.
             self._looked_at[path] = self._next_moment()
         self.refresh([path])
 
@@ -190,6 +191,7 @@ class Index:
                 record = Record(packed, text=text)
                 document.followed = None
             with self._lock:
+                # While it was read, it may have been closed, or closed and opened again.
                 if self._documents.get(path) is document:
                     self._snapshot = self._snapshot.with_records({path: record})
 
@@ -232,9 +234,11 @@ class Index:
                 current.append(FileReading(path, entry))
             else:
                 changed.append((file, entry.digest if entry is not None else b""))
+        # In portions, since whoever edits waits for the lock.
         for start in range(0, len(current), FEW_FILES):
             self._put(current[start : start + FEW_FILES], looked_at)
         n_done = len(current)
+        # Closed here, not by the collector some day: that calls off the batches that nobody will ask for.
         with contextlib.closing(self._read(changed)) as batches:
             for readings in batches:
                 self._put(readings, looked_at)
@@ -303,6 +307,7 @@ class Index:
             return entry, None
         if reading.is_same:
             entry = replace(entry, packed=known[0].packed, has_problems=known[0].has_problems)
+        # What came from the store has no number yet: its names are not in the index of mentions.
         return entry, known[1] if known[1].packed is entry.packed and known[1].is_numbered else None
 
     def _remember(self, reading: FileReading, names: frozenset[str]) -> Record | None:
@@ -322,6 +327,7 @@ class Index:
 
     def _link(self) -> None:
         """Bring what belongs to the graph as a whole up to date, so that nobody who asks has to wait for it."""
+        # The index only grows. Made anew at twice its size, its cost is spread over as many changes as there are files.
         if len(self._mentions) > 2 * len(self._known) + FEW_FILES:
             self._renumber()
         _ = self._snapshot.modules
@@ -397,6 +403,7 @@ def _batches(files: Iterable[tuple[SourceFile, bytes]]) -> Iterator[Batch]:
     """Yield the files in batches of about the same size; files that fill a batch alone come first."""
     batch: list[tuple[str, bytes]] = []
     n_bytes = 0
+    # The longest work first, so that no worker begins it when the others are done.
     for file, digest in sorted(files, key=lambda one: one[0].stamp.size < BATCH_BYTES):
         batch.append((file.path, digest))
         n_bytes += file.stamp.size

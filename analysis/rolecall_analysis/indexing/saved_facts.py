@@ -113,12 +113,14 @@ class SavedFacts:
 
     def _save(self, connection: sqlite3.Connection, changes: Mapping[str, FileEntry | None]) -> None:
         rows = ((path, _encode(entry)) for path, entry in changes.items() if entry is not None)
+        # With `isolation_level=None` Python begins no transaction of its own; `with` only ends the one begun here.
         with connection:
             connection.execute("BEGIN IMMEDIATE")
             connection.executemany(
                 "DELETE FROM files WHERE path = ?", [(path,) for path, entry in changes.items() if entry is None]
             )
             connection.executemany(
+                # In small letters: with a Turkish locale, Python before 3.13 sees in INSERT no statement that writes.
                 "insert OR REPLACE INTO files (path, checksum, entry) VALUES (?, ?, ?)",
                 ((path, self._checksum(path, row), row) for path, row in rows),
             )

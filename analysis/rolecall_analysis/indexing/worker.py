@@ -71,6 +71,7 @@ def main() -> None:
         while (message := read_message(sys.stdin.buffer)) is not None:
             write_message(output, _answer(decode_request(message), trees))
     except BrokenPipeError:
+        # An ordinary exit would flush into the same broken pipe once more, and complain.
         os._exit(1)
 
 

@@ -68,6 +68,7 @@ class Workers:
         self._free: SimpleQueue[_Worker] = SimpleQueue()
         for worker in self._all:
             self._free.put(worker)
+        # One of its own: an edit waits behind no batch, and finds the tree of the text before it in the same process.
         self._documents = _Worker(program)
         self._lock = threading.Lock()
         self._n_readers = 0
@@ -135,6 +136,7 @@ class Workers:
                 if len(current) == 1:
                     found.append(_unreadable(current[0][0]))
                 else:
+                    # Which file it was is not known: the halves are asked for until it stands alone.
                     middle = len(current) // 2
                     waiting.extend([current[middle:], current[:middle]])
         return found
@@ -147,6 +149,7 @@ class Workers:
             self._free.put(worker)
 
     def _ask(self, worker: _Worker, request: Request, n_files: int) -> bytes:
+        # Without this, every batch would try to start a process in vain.
         if time.monotonic() < self._trusted_from_s:
             raise _CannotStart
         try:
@@ -170,6 +173,7 @@ class _Worker:
 
     @property
     def process_id(self) -> int | None:
+        # Another thread may end the process between two looks at the attribute.
         process = self._process
         return process.pid if process is not None and process.poll() is None else None
 
@@ -207,6 +211,7 @@ class _Worker:
         process = self._started()
         assert process.stdin is not None
         assert process.stdout is not None
+        # A read from a pipe has no time limit; the death of the process ends it.
         killer = threading.Timer(patience_s, process.kill)
         killer.daemon = True
         killer.start()
@@ -247,6 +252,7 @@ def _start(program: str) -> subprocess.Popen[bytes]:
         _CannotStart: there is none.
     """
     package = str(Path(__file__).parents[2])
+    # A relative entry, such as the empty one, would be the folder that was opened.
     places = [place for place in sys.path if Path(place).is_absolute()]
     command = [
         sys.executable,
