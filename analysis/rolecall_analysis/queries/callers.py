@@ -65,6 +65,7 @@ def _callers(snapshot: Snapshot, definition: Definition, reach: Reach | None) ->
 
 def _with_flow(snapshot: Snapshot, definition: Definition, sites: list[CallSite], reach: Reach) -> Iterable[CallSite]:
     """Return *sites* and the calls found by following values; where both have a call, the more certain answer."""
+    # A dictionary keeps the last of equal keys.
     surest_last = sorted(sites, key=lambda site: site.certain)
     found = {(site.path, site.call.span): site for site in surest_last}
     edges = callers_of(snapshot, snapshot.text, definition.path, definition.qualified_name, reach)
@@ -148,6 +149,7 @@ def _call_sites(snapshot: Snapshot, wanted: Definition) -> Iterator[CallSite]:
     names = tuple(names_of(snapshot, wanted))
     for facts in candidates(snapshot, names, wanted.path):
         for call in facts.calls:
+            # The first test is quick and leaves out most; alone it would take `subtotal` for `total`.
             if call.callee.endswith(names) and call.name in names:
                 edge = _edge(snapshot, facts, call, wanted)
                 if edge is not None:
@@ -159,6 +161,7 @@ def _edge(snapshot: Snapshot, facts: FileFacts, call: Call, wanted: Definition) 
     meaning = values_of(snapshot, resolve(snapshot, facts.path, call.scope, call.callee))
     is_constructed = wanted.kind == "class" and any(is_same(target, wanted) for target in meaning.targets)
     edge = edge_to(snapshot, meaning, call.callee, wanted)
+    # A bare name never means a member. One whose value is unknown may mean the function of a module.
     if edge is None and not meaning.targets and "." not in call.callee and call.callee == wanted.name:
         return None if meaning.certain or holder_of(snapshot, wanted) else Edge(False, "same name")
     return Edge(edge.certain, "constructor") if edge is not None and is_constructed else edge

@@ -45,6 +45,7 @@ def _aliases(snapshot: Snapshot, facts: FileFacts, name: str, definition: Defini
             if any(is_same(target, definition) for target in targets):
                 yield imported.alias
     for variable in facts.definitions:
+        # An alias (`Base = other.Base`) ends with the name: most variables need not be followed.
         if variable.kind == "variable" and variable.name != name and variable.signature.endswith(name):
             targets = values_of(snapshot, Meaning((variable,), True, "alias")).targets
             if any(is_same(target, definition) for target in targets):

@@ -85,6 +85,7 @@ def _collection(snapshot: Snapshot) -> _Collection:
     known = tuple(folder.strip("./") for folder in folders if not set(folder) & set("*?["))
     # pytest falls back on everything where none of them is there.
     there = tuple(folder for folder in known if any(path.startswith(f"{folder}/") for path in snapshot.files))
+    # A folder may be given as a pattern, which is not followed here: then no folder is left out.
     return _Collection(names or _NAMES, there if len(known) == len(folders) else ())
 
 

@@ -197,6 +197,7 @@ def _changed_parts(snapshot: Snapshot, origin: Definition | str) -> tuple[set[_P
         if isinstance(origin, str) or is_inside(definition.qualified_name, origin.qualified_name)
     ]
     if not isinstance(origin, str) and not parts:
+        # It may be gone from this snapshot: those that still name it are touched all the same.
         parts = [origin]
     steps = [step for part in parts for step in dependents_of(snapshot, part)]
     if len(parts) <= MAX_FOLLOWED:

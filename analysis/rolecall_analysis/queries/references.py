@@ -149,6 +149,7 @@ def _read(
 
 
 def _covers(span: Span, position: Position) -> bool:
+    # With the end: behind its last letter an editor's caret is still on the name.
     return span.start <= position <= span.end
 
 

@@ -132,6 +132,7 @@ def _rank(name: str, wanted: str) -> tuple[int, int]:
     if at == 0:
         return (0, 0) if lower == wanted else (1, 0)
     if at > 0:
+        # Counted from the end, because underscores were taken off at the beginning.
         starts_word = lower[at - 1] == "_" or name[at - len(lower)].isupper()
         return (2, 0) if starts_word else (4, at)
     if "".join(_WORD_START.findall(name)).lower().startswith(wanted):

@@ -146,6 +146,7 @@ def _class_lacks(snapshot: Snapshot, facts: FileFacts, holder: Target, name: str
     known = ((one.scope, one.name) for one in facts.definitions)
     if any(each == name for _, each in chain(known, facts.imports_by_name, facts.local_names)):
         return False
+    # A class has what `type` gives it, as `mro`, although no base of it does.
     if hasattr(type, name) or hasattr(object, name):
         return False
     return all(_shows_its_members(snapshot, *key) for key in lineage(snapshot, (holder.path, holder.qualified_name)))

@@ -33,6 +33,7 @@ def _named_targets(snapshot: Snapshot, facts: FileFacts, definition: Definition 
     for reference in facts.references:
         if definition is None or is_inside(reference.owner, definition.qualified_name):
             steps = resolve_steps(snapshot, facts.path, reference.scope, reference.name)
+            # `self` alone leads to the class around: whoever reads `self.total` does not use all of it.
             is_own = reference.name.partition(".")[0] in OWN_NAMES
             for meaning in islice(steps, 1 if is_own else 0, None):
                 if meaning.certain:

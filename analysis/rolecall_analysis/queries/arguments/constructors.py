@@ -112,6 +112,7 @@ def _is_builtin_class(name: str) -> bool:
 
 def _is_plain_class(facts: FileFacts, definition: Definition) -> bool:
     header = class_header(definition.signature)
+    # A base that is no name, as a call, is missing from the definition's, and may bring anything.
     if header is None or header.n_bases != len(definition.bases) or _member(facts, definition, "__new__") is not None:
         return False
     if len(facts.definitions_by_name[definition.scope, definition.name]) > 1:
@@ -194,6 +195,7 @@ def _own_fields(
         if kind.rpartition(".")[2] == "KW_ONLY":
             is_keyword_only = True
         elif "ClassVar" not in kind:
+            # The signature leaves out long values (`MAX_VALUE_LENGTH`): this may be a `field(...)`, which decides.
             if value == "...":
                 return None
             made = value is not None and re.match(r"(?:dataclasses\.)?field\(", value) is not None

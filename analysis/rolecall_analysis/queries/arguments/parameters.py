@@ -134,6 +134,7 @@ def misfit(parameters: Sequence[Parameter], arguments: Arguments, n_bound: int =
     if n_given > len(slots) and not has_splat:
         return f"takes {len(slots)} positional arguments but is given {n_given}"
     keywords = [name for name in arguments if name not in ("", "*", "**")]
+    # The name of a positional-only parameter is free: `**kwargs` may take a keyword that is called so.
     filled = {p.name for p in slots[:n_given] if p.kind == "positional or keyword"}
     wrong = _wrong_keyword(parameters, keywords, filled, {p.name for p in parameters[:n_bound]})
     if wrong is not None:
@@ -166,6 +167,7 @@ def _missing(parameters: Sequence[Parameter], slots: Sequence[Parameter], argume
 
 def _expects_failure(source: bytes, node: Node) -> bool:
     """Return whether what is in the ``with`` or ``try`` block is meant to raise a TypeError."""
+    # Of an `except` only its first line: what it does may name other exceptions.
     headers = [text_of(source, child).partition(":\n")[0] for child in node.named_children if child.kind_id != _BLOCK]
     if node.kind_id == _TRY:
         return any("TypeError" in header for header in headers)

@@ -37,6 +37,7 @@ def signature_mismatches(snapshot: Snapshot, path: str, text: str) -> tuple[Mism
     if facts is None or facts.problems or not is_python(path):
         return ()
     arguments = arguments_in(text)
+    # `super(Base, self).f()` is noted as `super().f` too, but looks behind `Base`, not behind the class around.
     named_supers = {c.span.start for c in facts.calls if c.callee == "super" and arguments.get(c.span)}
     found: list[Mismatch] = []
     for call in facts.calls:
