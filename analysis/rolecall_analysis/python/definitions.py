@@ -95,6 +95,7 @@ def _read(reading: ModuleReading, region: Region, node: Node, decorators: list[N
     if decorators:
         reading.regions.append(Region(region.name, region.kind, qualified_name, decorators))
     if header.evaluated:
+        # The header of a generic sees its type parameters, which are noted inside.
         around = inside if header.is_generic else region
         reading.regions.append(Region(around.name, around.kind, qualified_name, header.evaluated))
     reading.regions.append(inside)

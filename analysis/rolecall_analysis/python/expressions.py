@@ -44,7 +44,9 @@ def read_attribute(reading: ModuleReading, region: Region, node: Node) -> str:
     start, end = node.start_byte, node.end_byte
     if end - start <= MAX_PLAIN_LENGTH:
         name = reading.text[start:end]
+        # One call in C: nothing but names and dots, thus no gap, no comment and no other expression between them.
         is_plain = name.replace(".", "_").isidentifier()
+        # Only names with these letters can be a constant (`True`, `False`, `None`); few need the closer look.
         if is_plain and ((name[0] not in "TFN" and not reading.is_broken) or _is_name(name)):
             region.starts[name].append(start)
             return name
@@ -125,6 +127,7 @@ def read_type(reading: ModuleReading, region: Region, node: Node) -> None:
     children = node.named_children
     if len(children) == 1 and children[0].kind_id == STRING:
         literal = reading.cut(children[0])
+        # Two words with a gap are a sentence, as in the metadata of `Annotated`, and no type.
         if _TYPE_IN_QUOTES.fullmatch(literal) and not _PROSE.search(literal):
             for name in _DOTTED_NAME.finditer(literal):
                 region.starts[name[0]].append(children[0].start_byte + name.start())

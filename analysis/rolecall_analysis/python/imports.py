@@ -25,6 +25,7 @@ def read_import_from(reading: ModuleReading, region: Region, node: Node) -> None
     """``from .a import b as c, d``, ``from __future__ import a``."""
     places = (node.start_byte, node.end_byte)
     source = child_of(node, "module_name")
+    # Python allows blanks between the dots and the names. The grammar gives `__future__` no node for the module.
     dotted = "".join(reading.cut(source).split()) if source is not None else "__future__"
     module = dotted.lstrip(".")
     level = len(dotted) - len(module)

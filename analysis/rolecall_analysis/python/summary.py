@@ -39,6 +39,7 @@ def packed_facts(reading: ModuleReading, source: bytes, root: Node) -> bytes:
             where = region.name, region.owner
             found = region.starts, region.spread or {}
             references[where] = _united(references[where], found) if where in references else found
+    # A `global` in a function binds a name of the module, even where the module itself never does.
     if shared and (unbound := shared - _module_names(reading)):
         local_names.setdefault("", set()).update(unbound)
     sections = Sections(

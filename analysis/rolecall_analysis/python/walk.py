@@ -34,6 +34,7 @@ def read_packed(syntax: SyntaxTree, memory: FunctionCache | None = None) -> byte
     reading.docstring = docstring(reading, statements)
     reading.begin(Region("", None, "", statements))
     remembering = HANDLERS if memory is None else _remembering_handlers(memory)
+    # A function is remembered with all the functions in it, so only modules and classes look into the memory.
     for region in reading.regions:  # reading a region begins others
         if region.stack:
             _read_region(reading, region, remembering if region.kind in (None, "class") else HANDLERS)

@@ -55,6 +55,7 @@ def module_members(snapshot: Snapshot, wanted: Iterable[tuple[str, str]]) -> tup
     found: list[Target] = []
     waiting = list(wanted)
     seen: set[tuple[str, str]] = set()
+    # A loop, no recursion: modules export names again in chains of thousands, and in circles.
     while waiting:
         pair = waiting.pop()
         if pair in seen:
@@ -84,6 +85,8 @@ def _one_module_member(snapshot: Snapshot, location: str, name: str) -> tuple[li
                 targets.extend(imported_module(snapshot, facts, imported))
             elif source := find_module(snapshot.modules, facts.path, imported.module, imported.level):
                 onwards.append((source, imported.name))
+        # The name is bound: here, by an import that leads on, or by one that leaves the repository. Only a name
+        # that is not can come by a star, or be a submodule.
         if targets or any(pair != (location, name) for pair in onwards) or len(imports) > len(onwards):
             return targets, onwards
         sources = (source for source in star_sources(snapshot, facts) if source is not None)

@@ -23,6 +23,7 @@ def linearise(start: _Class, bases_of: Callable[[_Class], Sequence[_Class]]) -> 
     orders: dict[_Class, tuple[_Class, ...]] = {}
     for current in _bases_before_classes(start, bases_of):
         bases = bases_of(current)
+        # Bases come before their classes, so this is a circle.
         if any(base not in orders for base in bases):
             return nearest_first
         merged = _merge([*(list(orders[base]) for base in bases), list(bases)])

@@ -68,6 +68,7 @@ OWN_NAMES = frozenset({"self", "cls", "super()"})
 _PLAIN_BASES = frozenset({"object", "ABC", "Generic", "Protocol"})
 """Bases of the standard library that add no member anybody calls."""
 
+# Possessive, so that no signature takes more than linear time.
 _ALIAS = re.compile(r"\w++(?:\s*+:[^=]*+)?\s*+=\s*+((?:[^\W\d]\w*+\.)*+[^\W\d]\w*+)")
 _CONSTRUCTION = re.compile(r"[\w.]++(?:\s*+:[^=]*+)?\s*+=\s*+((?:[^\W\d]\w*+\.)*+[^\W\d]\w*+)\(.*\)")
 _ANNOTATION = re.compile(
@@ -249,6 +250,7 @@ def _base_keys(snapshot: Snapshot, definition: Definition) -> Iterable[ClassKey]
         if not classes and base.rpartition(".")[2] not in _PLAIN_BASES:
             classes.append(("", base))
         keys.update(dict.fromkeys(classes))
+    # In `class Cart(Cart)` both have the same key: the class would be its own base.
     keys.pop(_key(definition), None)
     return keys
 
@@ -302,6 +304,7 @@ def _bound(
             found.extend(import_targets(snapshot, facts.path, imported))
     if not found:
         siblings = [target for imported in imports for target in sibling_targets(snapshot, facts.path, imported)]
+        # An import without any target here is certainly bound outside the repository; a neighbour is only a guess.
         return Meaning(tuple(siblings), not siblings, "import")
     return Meaning(tuple(dict.fromkeys(found)), True, "name in scope" if definitions else "import")
 
