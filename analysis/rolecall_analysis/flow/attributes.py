@@ -89,6 +89,7 @@ def _load_of_outside(flow: Flow, _frame: Frame, step: LoadStep, owner: Value, re
     known = something_outside(flow) if owner.name == "?" else outside_named(flow, f"{owner.name}.{step[1]}")
     flow.graph.add(step[0], weakened(known, reason))
     if owner.name == "?":
+        # All things of which nothing is known are one value: what is set on one may be read from any.
         flow.graph.link_because(attribute_node(flow, owner.number, step[1]), step[0], MERGED)
 
 

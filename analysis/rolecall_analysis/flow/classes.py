@@ -27,6 +27,7 @@ MAX_ORDER = 64
 
 def new_class(flow: Flow, code: ModuleCode, scope: FlowScope, around: Frame) -> ClassValue:
     """Return the class that *scope* defines in the frame *around*; the first time, make it and let its body run."""
+    # A function makes another class in each of its frames.
     key = ("class", code.path, scope.index, around.first_node)
     number = flow.interned.get(key)
     if number is not None:
@@ -50,6 +51,7 @@ def add_base(flow: Flow, of: ClassValue, place: int, token: int) -> None:
         of.bases.append([])
     base = flow.value_of(token)
     if isinstance(base, ClassValue):
+        # A name may hold several classes, among them one that inherits from this: it would close a circle.
         if base is of or base in of.bases[place] or any(known is of for known in order(base)):
             return
         of.bases[place].append(base)
@@ -128,6 +130,7 @@ def _forget_orders(flow: Flow, of: ClassValue) -> None:
     for member in changed:
         member.order = None
     for member in changed:
+        # What was linked by the order before stays linked: values are never taken back.
         for name, lookup in list(member.of_instance.items()):
             _link_lookup(flow, lookup, name)
         for name, lookup in list(member.of_class.items()):
@@ -248,6 +251,7 @@ def _bind(flow: Flow, lookup: Lookup, token: int, receiver: int | None) -> None:
     elif _is_getter(found, is_class=lookup.is_class):
         _add_getter(lookup, token)
         return
+    # `Color.RED` is a member of the enumeration, whatever its body assigns.
     elif lookup.is_class and isinstance(found, TextValue | OutsideValue | ContainerValue) and is_enumeration(of):
         token = instance_of(flow, of) | reason
     flow.graph.add(lookup.node, token)

@@ -50,6 +50,7 @@ def follow_everything(flow: Flow, locations: Iterable[str]) -> None:
         for scope in frame.module.scopes:
             if scope.kind == "function":
                 by_name.setdefault(scope.name, []).append((frame.module, scope))
+    # Last, because it guesses only where all the rest found nothing.
     guess_calls(flow, lambda name: by_name.get(name, ()))
 
 
@@ -74,6 +75,7 @@ def scope_frame(flow: Flow, code: ModuleCode, scope: FlowScope) -> Frame | None:
         return None
     for inner in reversed(chain[:-1]):
         if inner.name in frame.scope.bound and frame.scope.kind != "function":
+            # The statement that defines it is run first: it alone knows the defaults.
             need_name(flow, frame, inner.name)
         if inner.kind == "class":
             frame = new_class(flow, frame.module, inner, frame).frame
@@ -84,6 +86,7 @@ def scope_frame(flow: Flow, code: ModuleCode, scope: FlowScope) -> Frame | None:
 
 def _follow(flow: Flow, max_steps: int) -> None:
     _settle(flow, max_steps)
+    # What a promise brings may need further keys and promises.
     for _ in range(3):
         _use_unknown_keys(flow)
         if not _keep_promises(flow) and not flow.graph.queue:
@@ -112,6 +115,7 @@ def _settle(flow: Flow, max_steps: int) -> None:
 def _want_method(flow: Flow, of: ClassValue, name: str) -> None:
     for scope in of.frame.module.scopes:
         if scope.parent is of.frame.scope and scope.name == name:
+            # As deep as can be: wanted is what it assigns, and not what it calls.
             frame_of(flow, function_value(flow, of.frame, scope.index, ()), flow.max_depth)
 
 

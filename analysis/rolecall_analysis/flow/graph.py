@@ -86,6 +86,7 @@ class Graph:
         if reason == SURE:
             self.link(source, target)
         else:
+            # A link passes tokens on as they are; only a watcher can weaken them.
             self.watch(source, lambda token: self.add(target, weakened(token, reason)))
 
     def watch(self, node: int, watcher: Watcher) -> None:
@@ -95,6 +96,7 @@ class Graph:
         else:
             self.watchers[node] = [watcher]
         if self.held[node]:
+            # Copied, since the watcher may let this very node hold more.
             for token in tuple(self.held[node]):
                 watcher(token)
 

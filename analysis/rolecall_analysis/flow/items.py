@@ -134,6 +134,7 @@ def iterate(flow: Flow, spot: Spot | None, element: int, token: int) -> None:
     graph = flow.graph
     if isinstance(owner, ContainerValue):
         graph.link_because(owner.keys if owner.kind == "dict" else owner.every, element, reason)
+    # `contextmanager` is taken to change nothing, so it is a generator that is entered.
     elif isinstance(owner, GeneratorValue):
         graph.link_because(owner.frame.first_node + YIELDED, element, reason)
     elif isinstance(owner, InstanceValue):
@@ -175,6 +176,7 @@ def enter(flow: Flow, spot: Spot, entered: int, token: int) -> None:
         for opening, closing in (("__enter__", "__exit__"), ("__aenter__", "__aexit__")):
             if defines(owner.of, opening):
                 _call_method(flow, spot, "with", owner, opening, result=entered, reason=reason)
+            # An `__enter__` from outside is taken to return the object itself, as most do.
             elif has_outside_base(owner.of):
                 graph.add(entered, token)
             if defines(owner.of, closing):

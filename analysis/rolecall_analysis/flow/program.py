@@ -71,10 +71,12 @@ def member(flow: Flow, location: str, name: str, is_inside: bool = False) -> int
 
     Seen from *inside*, a name may also be a builtin.
     """
+    # No name begins with `<` or `=` (below): three kinds of nodes share one dictionary.
     key = (location, f"<{name}" if is_inside else name)
     node = flow.members.get(key)
     if node is not None:
         return node
+    # Known before it is linked: modules that import each other in a circle come back here.
     node = flow.members[key] = flow.graph.node()
     frame = module_frame(flow, location)
     is_bound = frame is not None and _link_own_name(flow, frame, name, node)
@@ -154,6 +156,7 @@ def need_name(flow: Flow, frame: Frame, name: str) -> None:
     while waiting:
         wanted = waiting.pop()
         for place, block in enumerate(frame.scope.blocks):
+            # A statement that binds nothing may still add to what the name holds: `handlers.append(f)`.
             if place in frame.ran_blocks or (wanted not in block.binds and (block.binds or wanted not in block.uses)):
                 continue
             frame.ran_blocks.add(place)

@@ -74,6 +74,7 @@ def within(
     """
     return replace(
         site,
+        # One of its own: `replace` would share that of the other call.
         done={},
         n_derived=site.n_derived + 1,
         decided_by=(*site.decided_by, decided_by) if decided_by >= 0 else site.decided_by,

@@ -111,6 +111,7 @@ def is_literal(value: Value) -> bool:
     return isinstance(value, OutsideValue) and value.name == _LITERAL
 
 
+# With a blank, which no dotted name has.
 _LITERAL = "a literal"
 
 

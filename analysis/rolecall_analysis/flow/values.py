@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from rolecall_analysis.flow.code import Arguments, FlowScope, ModuleCode
 
 
+# `eq=False`, here and below: each equals itself alone, however much it holds, and can be a key.
 @dataclass(slots=True, eq=False)
 class Frame:
     """A scope with nodes for its variables, inside the frame that defines it."""

@@ -52,6 +52,7 @@ def call_graph(snapshot: Snapshot, read_text: ReadText, below: str = "") -> tupl
     """
     prefix = f"{below.strip('/')}/" if below.strip("/") else ""
     wanted = sorted(path for path in snapshot.modules.files.values() if path.startswith(prefix))
+    # Not the reader that remembers: a whole repository would push out of it what an editor asks about.
     with closing(new_flow(snapshot.modules, code_reader(read_text, read_module), is_whole=True)) as flow:
         follow_everything(flow, [location_of(path) for path in wanted])
         return as_edges(flow, [key for key in flow.edges if key[0].startswith(prefix)])

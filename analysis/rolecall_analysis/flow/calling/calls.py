@@ -35,6 +35,7 @@ def call(flow: Flow, site: Site, token: int) -> None:
         return
     site.done[number] = reason
     called = flow.values[number]
+    # `raise error` of an object calls nothing.
     if site.kind == "raise" and not site.n_derived and not isinstance(called, ClassValue):
         return
     rule = _RULES.get(type(called))
@@ -97,6 +98,7 @@ def _call_wrapped(flow: Flow, site: Site, called: Value, reason: int) -> None:
     if not isinstance(before, PropertyValue) or not site.positional:
         return
 
+    # `@total.setter` makes a new property, of the getter before and the function that it decorates.
     def change(token: int) -> None:
         if not isinstance(flow.value_of(token), FunctionValue):
             return

@@ -34,6 +34,7 @@ def call_class(flow: Flow, site: Site, called: ClassValue, reason: int) -> None:
 
 def call_again(flow: Flow, site: Site, callee: int, reason: int = SURE, result: int | None = None) -> None:
     """Call, at the same place and with the same arguments, whatever the node *callee* holds."""
+    # The `__call__` of an object may be an object with a `__call__`, and so on in a circle.
     if site.n_derived > 3:
         return
     inner = within(site, result=result, decided_by=callee)
@@ -64,6 +65,7 @@ def _fill_fields(flow: Flow, site: Site, called: ClassValue, reason: int) -> Non
 
 
 def _acts_as_property(called: ClassValue) -> bool:
+    # A `cached_property` that the repository wrote itself is taken at its word.
     return "property" in called.name.lower() and defines(called, "__get__")
 
 

@@ -27,6 +27,7 @@ def call_function(flow: Flow, site: Site, function: FunctionValue, receiver: int
     if not flow.is_whole and site.frame.n_deep >= flow.max_depth:
         return
     frame = _frame_for(flow, site, function)
+    # A guess passes nothing on: one wrong guess would make up values everywhere behind it.
     if reason < GUESSED:
         _pass_arguments(flow, site, frame, receiver, reason)
     if function.scope.is_generator:
@@ -48,6 +49,7 @@ def _frame_for(flow: Flow, site: Site, function: FunctionValue) -> Frame:
     """Return the frame in which a call runs; the call has its own frame if the result depends on what it passes."""
     n_deep, caller = site.frame.n_deep + 1, site.frame
     is_shared = not function.scope.is_transparent or not site.arguments
+    # A function that calls itself, in however many steps, would get a frame for each round.
     if is_shared or caller.n_copied >= MAX_COPIES_DEEP or function.scope in caller.copied:
         return frame_of(flow, function, n_deep)
     key = (caller.first_node, site.start, site.end)

@@ -100,6 +100,7 @@ def _pair(flow: Flow, site: Site, owner: ContainerValue) -> ContainerValue:
 
 
 def _sort(flow: Flow, site: Site, owner: ContainerValue, reason: int) -> None:
+    # By its name alone: at that place there is no argument.
     key = argument_of(site, len(site.positional), "key")
     call_back(flow, site, key, (owner.every,), result=flow.graph.node(), reason=reason)
 

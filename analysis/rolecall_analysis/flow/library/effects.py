@@ -241,6 +241,7 @@ def _start(flow: Flow, site: Site, reason: int) -> None:
     given = flow.graph.node()
     spread = next((node for name, node in site.arguments.keywords if name == "args"), -1)
     if target < 0:
+        # The function comes first, as in `submit(f)`, or second, as in `call_later(1, f)`.
         for argument in site.positional[:2]:
             call_back(flow, site, argument, site.positional[1:], result=given, reason=MERGED)
         return
@@ -289,6 +290,7 @@ _RULES: dict[str, Rule] = {
     "functools.partial": _partial,
     "functools.wraps": _wraps_another,
     "functools.lru_cache": _decorator_maker,
+    # No name of a module: it stands for what `wraps(f)` and `lru_cache(size)` return.
     "functools.<decorator>": _decorate,
     "functools.cache": _same(0),
     "functools.update_wrapper": _same(0),
@@ -297,10 +299,12 @@ _RULES: dict[str, Rule] = {
     "copy.deepcopy": _same(0),
     "weakref.proxy": _same(0),
     "typing.cast": _same(1, "val"),
+    # What `with` makes of a generator is known where it is entered.
     "contextlib.contextmanager": _same(0),
     "contextlib.asynccontextmanager": _same(0),
     "contextlib.nullcontext": _same(0),
     "contextlib.closing": _same(0),
+    # A coroutine is followed as what it returns: `await` changes nothing either.
     "asyncio.run": _same(0),
     "asyncio.create_task": _same(0),
     "asyncio.ensure_future": _same(0),

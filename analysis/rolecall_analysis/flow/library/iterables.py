@@ -46,6 +46,7 @@ def collects(kind: str) -> Rule:
         for iterable in site.positional[:1]:
             element = elements_of(flow, site, iterable)
             flow.graph.link(element, made.somewhere)
+            # No call has a tenth argument: `key` is found by its name alone.
             call_back(flow, site, argument_of(site, 9, "key"), (element,), result=flow.graph.node(), reason=reason)
 
     return collect

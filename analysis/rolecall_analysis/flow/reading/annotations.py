@@ -54,6 +54,7 @@ def _arguments(builder: Builder, node: Node, target: int) -> list[tuple[Node, in
     if name in _TRANSPARENT:
         return [(argument, target) for argument in arguments]
     if name in _AWAITED:
+        # Of `Coroutine[Yielded, Sent, Returned]` awaiting gives the last.
         return [(argument, target) for argument in arguments[-1:]]
     if name not in _SEQUENCES and name not in _MAPPINGS:
         # ``type[X]`` promises a class, not an instance of it.

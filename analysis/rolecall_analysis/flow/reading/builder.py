@@ -76,6 +76,7 @@ class Builder:
 
     def read(self, name: str) -> int:
         """Return the variable of *name* where it is read."""
+        # `or` is enough: the variables 0 and 1 are what a scope returns and yields, and never a name's.
         hidden = self.narrowed.get(name) or self.hidden.get(name)
         if hidden is not None:
             return hidden
@@ -197,6 +198,7 @@ class Builder:
 def start_module(source: bytes) -> Builder:
     """Return a builder for a module of which nothing has been read."""
     scope = FlowScope(0, "module", "", "", None, 0, len(source))
+    # By the text, since it has to be known before the first statement: bodies of functions are read last.
     shared = {name for found in _SHARED.finditer(source) for name in found[1].decode("utf-8", "replace").split(",")}
     return Builder(source, scope, Block(), [scope], shared=frozenset(map(str.strip, shared)))
 

@@ -174,6 +174,7 @@ def _read_named(builder: Builder, node: Node) -> int:
     if name is None or held_node is None:
         return parts_only(builder, node)
     held = followed(builder, held_node)
+    # It binds around the comprehension, whose own variables must not be found.
     hidden, builder.hidden = builder.hidden, {}
     builder.copy(builder.bind(builder.text(name)), held)  # not `assign`: it may stand in what is not evaluated
     builder.hidden = hidden
@@ -217,6 +218,7 @@ def _read_string(builder: Builder, node: Node) -> int:
         parts_only(builder, node)
         return LITERAL
     text = plain_text(builder, node)
+    # Texts are many: only those that may name an attribute or a module are followed.
     if text is None or not text.replace(".", "_").isidentifier():
         return LITERAL
     result = builder.variable()

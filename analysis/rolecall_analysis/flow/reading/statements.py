@@ -22,6 +22,7 @@ from rolecall_analysis.grammar import ATTRIBUTE, IDENTIFIER, child_of, kind_id
 def _read_assignment(builder: Builder, node: Node) -> list[Node]:
     targets: list[Node] = []
     is_promised = False
+    # `a = b = value` assigns to `a` the assignment to `b`.
     while node.kind_id == ASSIGNMENT:
         left, annotation, right = child_of(node, "left"), child_of(node, "type"), child_of(node, "right")
         if left is not None:
@@ -63,6 +64,7 @@ def _read_augmented(builder: Builder, node: Node) -> list[Node]:
     before, added = value(builder, left), value(builder, right)
     if before >= 0 and added >= 0:
         element = iterate(builder, added, right)
+        # `items += more` puts elements in, but calls no `__setitem__`: it has no place.
         builder.block.item_stores.append((before, None, element, -1, -1))
     result = operate(builder, node, before, added)
     if left.kind_id == IDENTIFIER:
@@ -83,6 +85,7 @@ def _read_for(builder: Builder, node: Node) -> Sequence[Step]:
     if left is None or right is None:
         return node.named_children
     iterable = value(builder, right)
+    # Before the target is bound: it belongs to the loop, since each round assigns it anew.
     steps = _in_loop(builder, [child for child in node.named_children if child not in (left, right)])
     assign(builder, left, iterate(builder, iterable, right))
     return steps
@@ -164,6 +167,7 @@ def _read_except(builder: Builder, node: Node) -> list[Node]:
 def _read_raise(builder: Builder, node: Node) -> list[Node]:
     for child in node.named_children:
         held = value(builder, child)
+        # `raise Error` makes an object without saying so; in `raise Error()` the call is written.
         if held >= 0 and child.kind_id in (IDENTIFIER, ATTRIBUTE):
             call_unwritten(builder, child, held, NO_ARGUMENTS, "raise")
     return []
