@@ -78,6 +78,7 @@ def truth_of(source: bytes, node: Node) -> bool | None:
     if kind in _CONSTANTS:
         return _CONSTANTS[kind]
     if kind == _INTEGER:
+        # `0`, `00` and `0_0` are all zero.
         return text_of(source, node).strip("0_") != ""
     if kind == STRING:
         # The two quotes are children of a string too: an empty one has no third.

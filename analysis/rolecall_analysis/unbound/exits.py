@@ -157,6 +157,7 @@ def _never_returns(source: bytes, function: Node, known: set[str]) -> bool:
 
 def _is_abstract(source: bytes, function: Node) -> bool:
     around = function.parent
+    # Between the two beginnings stand the decorators.
     return around is not None and b"abstract" in source[around.start_byte : function.start_byte]
 
 

@@ -217,6 +217,7 @@ def _comprehension(trail: Trail, node: Node) -> Steps:
             trail.enter(first)
             ends.append(again)
             names |= {trail.text(name) for name in bound_names(target)[0]}
+            # Only after the first iterable, which is evaluated outside; further clauses add to this same set.
             if len(ends) == 2:
                 trail.hidden.append(names)
         elif clause.kind_id == _IF and clause.named_child_count:

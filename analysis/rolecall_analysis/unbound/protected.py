@@ -75,6 +75,7 @@ def _guarded(trail: Trail, node: Node, suite: Suite) -> Steps:
     yield suite(trail, child_of(node, "body"))
     trail.caught = caught_around
     trail.handler = outside
+    # What the `else` raises is not caught here: these clauses guard the body alone.
     trail.begin_part()
     for clause in clauses:
         if clause.kind_id == _ELSE:
@@ -142,6 +143,7 @@ def with_statement(trail: Trail, node: Node, suite: Suite) -> Steps:
         yield evaluate(trail, value)
         trail.may_raise()
         if trail.exits.swallows(trail.source, value):
+            # A swallowed exception goes on behind the statement.
             trail.handler = after
             trail.begin_statement()
         if alias is not None:

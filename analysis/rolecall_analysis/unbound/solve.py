@@ -137,6 +137,7 @@ class _Layout:
         self.width = max(len(self.bits), 1)
         self.all = (1 << self.width) - 1
         n_sets = 2 + 2 * len(self.conditions)
+        # A set times this number is that set in every place at once: one multiplication changes them all.
         self.every_set = sum(1 << (self.width * number) for number in range(n_sets))
         self.bound_set = self.all << self.width
         self.unbound_sets = self.every_set & ~(1 << self.width)
@@ -270,6 +271,7 @@ def _change(layout: _Layout, event: Event) -> list[_Step]:
     steps = [layout.forget(number) for number in layout.users.get(event.name, ())]
     bit = layout.bits.get((event.class_index, event.name))
     if bit is not None:
+        # The name first: what is forgotten of its conditions takes over what is unbound by then.
         steps.insert(0, layout.bind(bit) if event.act is Act.BIND else layout.unbind(bit))
     return steps
 
@@ -288,6 +290,7 @@ def _follow(graph: FlowGraph, layout: _Layout, programs: list[list[list[_Step]]]
     states = {0: layout.start()}
     waiting = {0}
     while waiting:
+        # Blocks have their numbers about in the order of the code: taking the first, most are worked out once.
         number = min(waiting)
         waiting.remove(number)
         block, before = graph.blocks[number], states[number]
@@ -301,6 +304,7 @@ def _follow(graph: FlowGraph, layout: _Layout, programs: list[list[list[_Step]]]
             flows.append((block.handler, before))
         for following, state in flows:
             known = states.get(following)
+            # States only grow, so this comes to an end.
             if known is None or known | state != known:
                 states[following] = state if known is None else known | state
                 waiting.add(following)

@@ -165,6 +165,7 @@ def _delete(trail: Trail, node: Node) -> Steps:
     trail.may_raise()
     for child in node.named_children:
         names, rest = bound_names(child)
+        # `del a, b`: the grammar has a list of values here, and no pattern.
         if child.type == "expression_list":
             names = [part for part in child.named_children if part.kind_id == IDENTIFIER]
             rest = [part for part in child.named_children if part.kind_id != IDENTIFIER]
@@ -268,6 +269,7 @@ def _function(trail: Trail, node: Node) -> Steps:
     if result is not None:
         yield annotated(trail, result)
     trail.hidden.pop()
+    # By its node: a `finally` is walked for each way out, and what it defines is one function all the same.
     trail.functions[node.id] = node, trail.qualified(trail.text(name))
     trail.bind(trail.text(name))
 
