@@ -76,6 +76,7 @@ def _code_cells(notebook: dict[str, object]) -> list[tuple[int, str]] | None:
 
 
 def _source(cell: dict[str, object]) -> str:
+    # `input` is what versions before 4 call it.
     source = cell.get("source", cell.get("input", ""))
     if isinstance(source, str):
         return source

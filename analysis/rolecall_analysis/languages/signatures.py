@@ -35,6 +35,7 @@ def signature(
         value = whole.child_by_field_name("value") or whole.child_by_field_name("right")
         if value is not None and value.end_byte - value.start_byte > MAX_VALUE_CHARACTERS:
             return _one_line(text_between(first, value.start_byte)) + " ..."
+    # Much of a header may be blanks, which go: it is cut first only to bound the work.
     return _one_line(text_between(first, min(last, first + 8 * MAX_SIGNATURE_CHARACTERS)))
 
 

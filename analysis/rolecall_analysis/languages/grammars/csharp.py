@@ -31,6 +31,7 @@ def _visit_using(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     whole = walk.dotted(named)
     module, _, name = whole.rpartition(".")
     if alias is None:
+        # `using Shop;` brings all that is in the namespace.
         walk.note_import(node, named, scope, whole, "*")
     elif module:
         walk.note_import(node, named, scope, module, name, alias=walk.text(alias))

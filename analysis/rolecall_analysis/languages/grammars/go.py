@@ -38,6 +38,7 @@ def _visit_import(walk: Walk, node: Node, scope: WalkScope) -> Steps:
 def _package_name(module: str) -> str:
     """Return the name that a package most likely has, by its path."""
     *before, last = module.split("/")
+    # `example.com/shop/v2` is the package `shop`; `gopkg.in/yaml.v3`, below, the package `yaml`.
     if before and _VERSION.fullmatch(last):
         last = before[-1]
     return last.partition(".v")[0]
@@ -55,6 +56,7 @@ def _visit_type(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     if name is None or value is None:
         return visit_children(walk, node, scope)
     kind: DefinitionKind = _TYPE_KINDS.get(value.type, "type")
+    # An interface has no node for its body, which begins at the brace.
     body = next((child for child in value.children if child.type in {"field_declaration_list", "{"}), None)
     bases = [base for part in _embedded(value) for base in walk.names_under(part, frozenset({"type_arguments"}))]
     inside = walk.define(kind, name, node, scope, body=body if kind != "type" else value, bases=bases)

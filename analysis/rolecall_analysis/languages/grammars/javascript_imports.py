@@ -27,6 +27,7 @@ def visit_import(walk: Walk, node: Node, scope: WalkScope) -> Steps:
                 walk.note_import(node, source, scope, module, None, alias=walk.text(child.named_children[-1]))
             else:
                 _note_specifiers(walk, node, child, scope, module)
+    # `import "./setup"` binds nothing, and yet depends on that file.
     if len(walk.imports) == n_before:
         walk.note_import(node, source, scope, module, None)
     return ()

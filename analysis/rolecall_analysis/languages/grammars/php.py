@@ -74,6 +74,7 @@ def _visit_use(walk: Walk, node: Node, scope: WalkScope) -> Steps:
 
 def _visit_trait_use(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     bases = [base for child in node.named_children if child.type != "use_list" for base in walk.names_under(child)]
+    # A trait gives its members to the class, as a base does.
     if scope.name:
         walk.more_bases.setdefault(scope.name, []).extend(bases)
     return visit_children(walk, node, scope)

@@ -90,6 +90,7 @@ def _define_constant(walk: Walk, node: Node, left: Node, right: Node, scope: Wal
             body = WalkScope(inside.name, Inside.TYPE, inside.name)
             steps = [step for step in _visit_call(walk, right, scope) if step[0] != block]
             return [*steps, *((child, body) for child in (block.named_children if block is not None else ()))]
+    # A constant that a block assigns belongs to the type around the block.
     walk.bind_or_define(
         left, scope if scope.inside is not Inside.CODE else WalkScope(scope.name, Inside.TYPE, scope.owner), node
     )

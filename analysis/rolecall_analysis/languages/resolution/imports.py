@@ -169,6 +169,7 @@ def _package_file(project: Project, module: str) -> str | None:
         places = [_join(folder, inner), _join(folder, f"src/{inner}")]
     else:
         entries = package_entry(project.text(_join(folder, "package.json")) or "")[1]
+        # An entry often names a file that a build makes and no repository keeps: then where sources usually lie.
         places = [*(_join(folder, entry) for entry in entries), _join(folder, "src"), folder, _join(folder, "lib")]
     return next((found for place in places if (found := _script_file(project, place)) is not None), None)
 
@@ -193,6 +194,7 @@ def _go(project: Project, _path: str, imported: Import) -> ImportTargets:
 
 def _go_files(project: Project, folder: str) -> tuple[str, ...]:
     files = project.by_folder.get(folder, ())
+    # What test files define is not there for those who import the package.
     return tuple(path for path in files if path.endswith(".go") and not path.endswith("_test.go"))
 
 
@@ -313,6 +315,7 @@ def _included(project: Project, path: str, written: str, *, is_relative: bool = 
     place = _join(posixpath.dirname(path), written)
     if is_relative and place in project.paths:
         return ImportTargets((place,))
+    # The dots and slashes of a leading `../` say nothing about how the path ends.
     found = _ending(project, posixpath.normpath(written).lstrip("./"))
     if len(found) > 1:
         folder = posixpath.dirname(path)

@@ -42,6 +42,7 @@ def exported_as(place: NamePlace, paths: Iterable[str], name: str) -> Found | No
             continue
         home = place.at(path)
         for one in (*facts.imports_by_name.get(("", wanted), ()), *facts.imports_by_name.get(("", "*"), ())):
+            # In these two, an import can be an export at the same time.
             if one.scope == "" and place.family in {"javascript", "rust"}:
                 onwards = imported_files(place.code.project, home.path, one).paths
                 if one.name is None and one.bound_name == wanted:
@@ -55,6 +56,7 @@ def _top_level(facts: FileFacts, name: str) -> tuple[Definition, ...]:
     if own or name != "default":
         return own
     marked = (one for one in facts.definitions if not one.scope and "export default" in one.signature[:40])
+    # `module.exports = …` is what a default import of the older kind of module gets.
     return tuple(marked) or facts.definitions_by_name.get(("", "exports"), ())
 
 
@@ -93,6 +95,7 @@ def through_stars(place: NamePlace, head: str) -> Found | None:
 
 def from_outside(imported: Import) -> Import:
     """``super`` in a module that is a block of a file is the file's own module."""
+    # The first `super` only leaves the block; a second one leaves the file.
     module = imported.module.replace("super", "self", 1).replace("self::super", "super", 1)
     outer = imported.scope.rpartition(".")[0]
     return Import(module, imported.name, imported.alias, 0, outer, imported.span, imported.name_span)
