@@ -35,6 +35,7 @@ def changes_alike(corpus: Corpus, snapshot: Snapshot, text: str, most: int) -> t
         chosen = [
             one for one in (commits[number] for number in ranked) if any(map(snapshot.files.__contains__, one.files))
         ]
+    # The lock is free again: others may rank while git is asked.
     return tuple(_change(corpus.root, one.id, one.files, snapshot) for one in chosen[:most])
 
 

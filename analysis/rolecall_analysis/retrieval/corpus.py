@@ -178,11 +178,13 @@ class Corpus:
         known = self.documents.pop(path, None)
         if known is None:
             return
+        # What was noted of it stays where it is: `_found` passes over a number without a path.
         self._paths[known.number] = None
         del self.lengths[path], self.symbol_lengths[path]
         self._n_removed += 1
 
     def _found(self, pairs: bytes | bytearray) -> list[tuple[str, int]]:
+        # The same iterator twice below takes two numbers at a time.
         flat = iter(memoryview(pairs).cast("I"))
         paths = self._paths
         return [(path, count) for document, count in zip(flat, flat, strict=True) if (path := paths[document])]
@@ -218,6 +220,7 @@ def _in_passages(text: str, facts: FileFacts, numbers: _Numbers) -> tuple[array[
     words: array[int] = array("I")
     starts = [0]
     for start, end in pairwise(cuts):
+        # For a word that is known this stays in C; only a new one gets to `__missing__`.
         words.extend(map(numbers.__getitem__, identifiers("\n".join(lines[start:end]))))
         starts.append(len(words))
 

@@ -19,6 +19,7 @@ def importing(corpus: Corpus, snapshot: Snapshot, path: str) -> dict[str, float]
     """Return the files that import *path* and have a word of its name, or lie in it if it is a package."""
     location = location_of(path)
     candidates = set(corpus.mentioning(split_location(location)[1]))
+    # Then it is an `__init__`, which the modules below import by dots, without its name.
     if location != path.rpartition(".")[0]:
         candidates.update(other for other in snapshot.files if other.startswith(f"{location}/"))
     return {other: 1.0 for other in candidates if path in corpus.imported_files.by(snapshot, other)}

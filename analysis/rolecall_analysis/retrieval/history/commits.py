@@ -103,6 +103,7 @@ def _changed_functions(diff: str) -> Iterator[tuple[str, str]]:
 def _records(root: Path, ids: Sequence[str], *options: str) -> Iterator[tuple[str, str]]:
     """Yield each commit that was asked for, and what git prints of it after its identity."""
     wanted = set(ids)
+    # The last `-c` counts, not the one by which `run_git` sets this to nothing.
     drivers = ("-c", f"core.attributesFile={_DRIVERS}")
     output = run_git(root, *drivers, *_DIFF, *options, stdin="".join(f"{commit}\n" for commit in ids)) if ids else ""
     for record in output.split(_RECORD)[1:]:
