@@ -107,6 +107,7 @@ def _members(source: ParsedFile) -> _Found:
             continue
         right = node.named_children[1]
         text = source.words(without_parentheses(right))
+        # One letter with its quotes takes three: found in the text, it would be found in the tuple.
         if right.kind_id == PARENTHESES and without_parentheses(right).kind_id == STRING and len(text) > 3:
             yield node, f"{text} in parentheses is one text, not a tuple: its parts are found in it as well.", None
 

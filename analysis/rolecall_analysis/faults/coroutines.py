@@ -64,4 +64,5 @@ def _is_coroutine(reader: Reader, definition: Definition) -> bool:
         return False
     found = reader.function(definition)
     body = child_of(found[1], "body") if found is not None and found[1].kind_id == FUNCTION else None
+    # With a `yield` it is an asynchronous generator: that is iterated over, and never awaited.
     return body is not None and not any(node.kind_id == _YIELD for node in own_nodes(body))

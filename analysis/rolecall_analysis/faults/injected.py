@@ -63,6 +63,7 @@ def _bound_once(source: ParsedFile) -> dict[tuple[str, str], Node]:
             for event in block.events:
                 if event.act is Act.BIND:
                     key = graph.scope, event.name
+                    # A `finally` is walked for each way out: the same node once more is no second value.
                     found[key] = event.node if key not in found or found[key] == event.node else None
     return {key: without_parentheses(node) for key, node in found.items() if node is not None}
 

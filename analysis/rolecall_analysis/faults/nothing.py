@@ -24,6 +24,7 @@ _ASSIGNMENT = kind_id("assignment")
 _CAUGHT = frozenset({"AttributeError", "TypeError"})
 _MATCHES = frozenset({"fullmatch", "match", "search"})
 _MAY_GIVE_NONE = frozenset({"importlib.util.find_spec", "inspect.getmodule", "os.getenv", "shutil.which"})
+# Names of things whose `get` is no look-up in a mapping: it asks a server, waits for a queue, reads a setting.
 _NO_MAPPINGS = re.compile(
     r"(?i)(?:^|[._])(?:requests?|session|client|http|api|app|router|browser|driver|page|queue|q|var|setting|config"
     r"|stream|cls|self|super\(\)|factory|pool|manager|objects|repo|repository|db|store|service)$"
@@ -83,6 +84,7 @@ def _why_none(source: ParsedFile, reader: Reader, compiled: frozenset[str], call
 
 
 def _is_key(argument: Node) -> bool:
+    # With a slash it is the path of a request: `client.get("/users")`.
     is_word = argument.type == "string" and b"/" not in (argument.text or b"")
     return is_word or argument.type in ("identifier", "attribute", "integer", "subscript", "tuple")
 
@@ -183,6 +185,7 @@ def _use_of(source: ParsedFile, value: Node) -> Node | None:
         return None
     if outer.kind_id == ATTRIBUTE and child_of(outer, "object") == value:
         attribute = child_of(outer, "attribute")
+        # None has special attributes too.
         is_of_any = attribute is not None and text_of(source.source, attribute).startswith("__")
         return None if is_of_any else outer
     is_subscript = outer.kind_id == SUBSCRIPT and child_of(outer, "value") == value
@@ -203,6 +206,7 @@ def _is_sheltered(source: ParsedFile, call: Node, use: Node) -> bool:
         if outer.type in ("conditional_expression", "boolean_operator", "assert_statement"):
             condition = outer
         if condition is not None and condition != inner:
+            # Without the part that holds the use, which has these words itself.
             said = source.words(condition)
             if asked in said.replace(source.words(inner), "", 1) or words in said.replace(source.words(inner), "", 1):
                 return True

@@ -74,6 +74,7 @@ def _chained(source: ParsedFile, call: Node) -> Node | None:
 
 def _left_open(source: ParsedFile, graph: FlowGraph, block: int, index: int, opened: Event) -> Iterator[PossibleFault]:
     assert opened.node is not None
+    # What outlives the function, in a module, a scope around it or an object, may be closed elsewhere.
     if graph.node is None or opened.name in graph.global_names | graph.nonlocal_names or "." in opened.name:
         return
     if _is_read_inside(source, graph.node, opened.name):

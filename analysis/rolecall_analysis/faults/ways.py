@@ -70,11 +70,13 @@ def find_way(
     Whoever *owes* something is at fault when a way leaves the function before it is safe.
     """
     counted = Counter(_conditions(graph))
+    # One test counts twice: once as true and once as false.
     repeated = {text for text, n_times in counted.items() if n_times > 2}
     waiting = deque([_State(block, event + 1, known_before(graph, block, event), ())])
     seen: set[tuple[int, int, _Known]] = set()
     while waiting and len(seen) < MAX_STATES:
         state = waiting.popleft()
+        # Only a condition that comes again can tell two states apart; with the others, every way would be one.
         kept = frozenset(one for one in state.known if one[0] in repeated)
         if (state.block, state.event, kept) in seen:
             continue
@@ -89,6 +91,7 @@ def find_way(
             waiting.extend(_State(number, 0, found.known, found.assumed) for number in here.after)
         # What is closed counts as closed though closing fails; what was to be bound is not.
         may_fail = found is not None and (isinstance(found, _State) or found.act is not Act.READ)
+        # A way that begins within a block begins behind what may fail there.
         if may_fail and here.may_raise and here.handler is not None and not state.event:
             waiting.append(_State(here.handler, 0, state.known, state.assumed))
     return None
@@ -129,6 +132,7 @@ def learn(known: _Known, event: Event) -> _Known | None:
         text, truth = event.condition.text, bool(event.truth)
         return None if (text, not truth) in known else known | {(text, truth)}
     if event.act in (Act.BIND, Act.UNBIND):
+        # By letters, not by names: to forget a condition too much only lets more ways count.
         return frozenset(one for one in known if event.name not in one[0]) if known else known
     if event.act is Act.BECOME:
         found = set(known)

@@ -23,6 +23,7 @@ _SPECIAL_BASES: dict[str, tuple[str, frozenset[str]]] = {
     "TypedDict": ("dict", frozenset[str]()),
 }
 _PLAIN_METACLASSES = frozenset({"ABCMeta", "type", "EnumMeta", "EnumType"})
+# `ABCMeta` gives this to its classes.
 _METACLASS_MEMBERS = frozenset({"register"})
 _PLAIN_DECORATORS = frozenset(
     {

@@ -51,6 +51,7 @@ def reached_from(distributions: Iterable[Distribution], packages: Iterable[str])
 
 def _distribution(folder: Path) -> Distribution:
     name, _, version = folder.name.removesuffix(".dist-info").partition("-")
+    # Behind the first empty line comes the description, which may say anything.
     needs = _REQUIRED.findall(_read(folder / "METADATA").partition("\n\n")[0])
     tops = dict.fromkeys(_top_level(_read(folder / "RECORD")))
     packages = tuple(f"{folder.parent.as_posix()}/{top}" for top in tops)

@@ -80,6 +80,7 @@ class SearchPath:
         return self._in_folders(name, last, holder.folders) if holder is not None else None
 
     def _in_folders(self, name: str, last: str, folders: Sequence[str]) -> CodeModule | None:
+        # As in Python, folders without `__init__` count only where no place has a package or a module of the name.
         portions: list[str] = []
         for folder in folders:
             suffixes = self._listing(folder).get(last, ())
