@@ -97,6 +97,8 @@ def _whole(regex: str) -> str:
     """Return *regex*, an expression of pathspec's that also matches what is below the named thing, for the named thing
     alone.
     """
+    # What pathspec makes of `*` and `**`, then of `*/` and `**/`, then of `a/**`, which is all that is below `a`.
+    # In the others the group `ps_d` stands where a path goes on below the named thing.
     if regex == ".":
         return ".+"
     if regex == "(?P<ps_d>/)":
@@ -139,6 +141,7 @@ class Ignored:
 
     def _enter(self, folder: str, has: Callable[[str], bool] | None) -> tuple[Rules, ...] | None:
         above = self._rules[folder.rpartition("/")[0]] if folder else rules_above(self.root)
+        # A walk passes links by; who asks for a single path has to be told the same.
         if has is None:
             if folder and is_there(self.root / folder, Path.is_symlink):
                 return None

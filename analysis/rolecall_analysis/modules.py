@@ -144,6 +144,7 @@ def _candidate_roots(tree: ModuleTree, folder: str, first: str) -> Iterable[str]
     def nearness(root: str) -> tuple[bool, int, int]:
         return join_location(root, first) not in tree.files, *_distance(root, folder)
 
+    # A script finds its neighbours, and a test what stands in folders above it; a module in a package does not.
     above = (parent for parent in _and_above(folder) if not is_package(tree, parent))
     return (*sorted(known, key=nearness), *above)
 

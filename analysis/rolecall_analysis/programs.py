@@ -17,6 +17,7 @@ GIT_TIMEOUT_S = 10.0
 _SAFE_OPTIONS = (
     "--no-pager",
     "--no-replace-objects",
+    # Settings of the repository could name programs here, or lead git to some.
     *("-c", "core.fsmonitor=false"),
     *("-c", f"core.hooksPath={os.devnull}"),
     *("-c", f"core.attributesFile={os.devnull}"),
@@ -71,6 +72,7 @@ def run_git(root: Path, *arguments: str, stdin: str = "", stranger: Path | None 
             output = process.stdout.read(MAX_OUTPUT_BYTES)
         finally:
             timer.cancel()
+            # Git may have more to say than we read, and would wait for ever to say it.
             process.kill()
     return output.decode("utf-8", "replace")
 
@@ -80,7 +82,9 @@ def _safe_environment(environment: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in environment.items() if not name.startswith("GIT_")}
     return kept | {
         "GIT_ALLOW_PROTOCOL": "",
+        # A partial clone fetches what it lacks, from wherever the repository says.
         "GIT_NO_LAZY_FETCH": "1",
+        # Else even a look at the state may write git's index, and get in the way of the developer's own git.
         "GIT_OPTIONAL_LOCKS": "0",
         "GIT_TERMINAL_PROMPT": "0",
     }

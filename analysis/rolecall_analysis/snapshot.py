@@ -67,6 +67,7 @@ class Snapshot:
         record = self._files.record(path)
         if record is not None and record.text is not None:
             return record.text
+        # A source without a record was deleted by a change, or is left out: the disk must not bring it back.
         if self._root is None or (record is None and is_source(path)):
             return None
         try:

@@ -68,6 +68,7 @@ def encode(text: str) -> bytes:
 def decode(content: bytes) -> tuple[str, str | None]:
     """Return a Python file's text without its byte order mark, by its encoding cookie, and what was wrong with it."""
     try:
+        # A cookie counts in the first two lines only; the few files that may have one are worth the slow way.
         if not any(b"coding" in line for line in content.split(b"\n", 2)[:2]):
             return content.decode().removeprefix(_BOM), None
         encoding, _ = tokenize.detect_encoding(io.BytesIO(content).readline)

@@ -19,6 +19,7 @@ _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
 
 
+# `gc=False`, here and below: there are very many, they form no circles, and the collector need not look at them.
 class Position(Struct, frozen=True, order=True, gc=False, array_like=True):
     """A place between two characters."""
 
@@ -136,11 +137,14 @@ class Reference(Struct, frozen=True, gc=False, array_like=True):
     twice has eight numbers. A part that is no name, as in ``?.total``, has the place where its text begins."""
 
 
+# No generated `__eq__`: it finds objects of a subclass different, and facts that are read from bytes are of one.
 @dataclass(frozen=True, eq=False)
 class FileFacts:
     """The facts that one file tells. Everything is in the order of the source."""
 
     path: str
+    # Factories even for constants: a plain default would be an attribute of the class, and hide from the
+    # `__getattr__` of facts in bytes that a field is not decoded yet.
     docstring: str = field(default_factory=str)
     definitions: tuple[Definition, ...] = field(default_factory=tuple[Definition, ...])
     imports: tuple[Import, ...] = field(default_factory=tuple[Import, ...])

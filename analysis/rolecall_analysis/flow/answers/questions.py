@@ -70,6 +70,7 @@ def callees_at(snapshot: Snapshot, read_text: ReadText, path: str, position: Pos
     with closing(new_flow(snapshot.modules, read_code, is_whole=False)) as flow:
         follow_scopes(flow, [(code, scope)])
         if not _edges_around(flow, path, offset):
+            # What the parameters hold is known only from those who call the scope.
             follow_scopes(flow, scopes_using(snapshot, read_code, called_as(scope), path, PASSING))
             guess_calls(flow, method_definers(snapshot, read_code), lambda site: _is_around(site, path, offset))
         doubt_choices(flow)

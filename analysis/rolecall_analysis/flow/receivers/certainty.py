@@ -192,6 +192,7 @@ def choices_at(flow: Flow, node: int, site: Site) -> set[Hashable]:
 def _choices(flow: Flow, node: int, site: Site) -> Iterable[Hashable]:
     for token in flow.graph.held[node]:
         found = flow.value_of(token)
+        # What is only promised or guessed does not stand against what was followed.
         if token & 3 > MERGED or isinstance(found, PropertyValue):
             continue
         if site.kind in _WRITTEN and (isinstance(found, TextValue) or is_literal(found)):
