@@ -75,6 +75,7 @@ def files_below(ignored: Ignored, below: str, is_wanted: Callable[[str], bool]) 
             yield Problem(folder, f"The folder cannot be read: {error.strerror}.")
             continue
         rules = ignored.rules_in(folder, {entry.name for entry in found}.__contains__)
+        # Only what lies in a folder tells that it is an environment, or built: its name did not leave it out.
         if rules is None:
             continue
         for entry in found:

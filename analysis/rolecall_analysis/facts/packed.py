@@ -87,6 +87,7 @@ def unpack(path: str, packed: bytes) -> FileFacts:
     Raises:
         ValueError: these are no packed facts. Damage inside a section is met only when that section is read.
     """
+    # Past `__init__`, which sets all fields: one that is not set is what `__getattr__` waits for.
     facts = _Unpacked.__new__(_Unpacked)
     facts.__dict__.update(path=path, packed=packed, sections=_sections_decoder.decode(packed[_end_of_names(packed) :]))
     return facts
@@ -125,6 +126,7 @@ class _Unpacked(FileFacts):
         read = _READERS.get(name)
         if read is None or "sections" not in self.__dict__:
             raise AttributeError(name)
+        # Two threads may read it at once: both get what was put in first.
         return self.__dict__.setdefault(name, read(self))
 
     @cached_property

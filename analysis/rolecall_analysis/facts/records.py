@@ -52,6 +52,7 @@ class Decoded:
     def facts(self, path: str, packed: bytes) -> FileFacts:
         """Return the facts in *packed*, which are those of the file *path*."""
         found = self._recent.get(path)
+        # The very same bytes: another version of the file, in another snapshot, has others.
         if found is not None and found[0] is packed:
             return found[1]
         found = self._earlier.get(path)
@@ -96,6 +97,7 @@ class Files(Mapping[str, FileFacts]):
 
     def record(self, path: str) -> Record | None:
         """Return the record of *path*; ``None`` if there is none."""
+        # None in the upper layer says that the file is removed, although the lower one still has it.
         return self._over[path] if path in self._over else self._base.get(path)
 
     def unnumbered(self) -> Mapping[str, Record]:

@@ -76,7 +76,7 @@ def find_way(
     seen: set[tuple[int, int, _Known]] = set()
     while waiting and len(seen) < MAX_STATES:
         state = waiting.popleft()
-        # Only a condition that comes again can tell two states apart; with the others, every way would be one.
+        # Only a condition that comes again can tell two states apart; with the others, each way would be one.
         kept = frozenset(one for one in state.known if one[0] in repeated)
         if (state.block, state.event, kept) in seen:
             continue

@@ -31,6 +31,8 @@ def run_block(flow: Flow, frame: Frame, block: Block) -> None:
     if not frame.is_named:
         frame.is_named = True
         _borrow_names(flow, frame)
+    # In no order of the source: what comes later still reaches those who wait for it. Where the order of
+    # assignments counts, reading has made a variable for each.
     for target, source in block.copies:
         graph.link(base + source, base + target)
     if block.literals:
@@ -200,6 +202,7 @@ def check(flow: Flow, target: int, source: int, kind: int) -> None:
     kinds: list[Value] = []
     tokens: list[int] = []
 
+    # Classes and values come in any order: each new one is held against all that are there of the other.
     def add_kind(token: int) -> None:
         found = flow.value_of(token)
         if isinstance(found, ContainerValue):

@@ -78,8 +78,10 @@ def load_item(flow: Flow, spot: Spot | None, step: tuple[int, str | None], token
     elif isinstance(owner, InstanceValue):
         if defines(owner.of, "__getitem__"):
             _call_method(flow, spot, "operator", owner, "__getitem__", result=result, reason=reason)
+        # `first, rest = pair` takes elements by their places, though Python only iterates.
         elif defines(owner.of, "__iter__"):
             iterate(flow, spot, result, token)
+    # `Cart[int]` is the class itself, `Color["RED"]` a member of the enumeration.
     elif isinstance(owner, ClassValue):
         graph.add(result, instance_of(flow, owner) | reason if is_enumeration(owner) else token)
     elif isinstance(owner, OutsideValue):
@@ -134,7 +136,6 @@ def iterate(flow: Flow, spot: Spot | None, element: int, token: int) -> None:
     graph = flow.graph
     if isinstance(owner, ContainerValue):
         graph.link_because(owner.keys if owner.kind == "dict" else owner.every, element, reason)
-    # `contextmanager` is taken to change nothing, so it is a generator that is entered.
     elif isinstance(owner, GeneratorValue):
         graph.link_because(owner.frame.first_node + YIELDED, element, reason)
     elif isinstance(owner, InstanceValue):
@@ -181,6 +182,7 @@ def enter(flow: Flow, spot: Spot, entered: int, token: int) -> None:
                 graph.add(entered, token)
             if defines(owner.of, closing):
                 _call_method(flow, spot, "with", owner, closing, result=graph.node(), reason=reason)
+    # `contextmanager` is taken to change nothing, so it is a generator that is entered.
     elif isinstance(owner, GeneratorValue):
         graph.link_because(owner.frame.first_node + YIELDED, entered, reason)
     elif isinstance(owner, OutsideValue):

@@ -327,7 +327,7 @@ class Index:
 
     def _link(self) -> None:
         """Bring what belongs to the graph as a whole up to date, so that nobody who asks has to wait for it."""
-        # The index only grows. Made anew at twice its size, its cost is spread over as many changes as there are files.
+        # The index only grows. To make it anew at twice its size costs little for each of the changes until then.
         if len(self._mentions) > 2 * len(self._known) + FEW_FILES:
             self._renumber()
         _ = self._snapshot.modules

@@ -120,7 +120,7 @@ class SavedFacts:
                 "DELETE FROM files WHERE path = ?", [(path,) for path, entry in changes.items() if entry is None]
             )
             connection.executemany(
-                # In small letters: with a Turkish locale, Python before 3.13 sees in INSERT no statement that writes.
+                # In small letters: with a Turkish locale, Python before 3.13 misses the word in capitals.
                 "insert OR REPLACE INTO files (path, checksum, entry) VALUES (?, ?, ?)",
                 ((path, self._checksum(path, row), row) for path, row in rows),
             )

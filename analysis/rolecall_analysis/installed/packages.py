@@ -92,6 +92,7 @@ class InstalledCode:
     def library(self) -> tuple[str, ...]:
         """Return the folders of Python's own library."""
         folders = self.search_path.places
+        # By this file Python itself finds its library.
         own = [place for place in folders if Path(place, "os.py").is_file()]
         return (*own, *(place for place in folders if place.endswith("lib-dynload")))
 
@@ -132,6 +133,7 @@ class InstalledCode:
     def _store(self, package: str) -> dict[str, FileEntry]:
         if package not in self._stores:
             self._stores[package] = {}
+            # Looked for first: to open a store makes one, also for a package of which nothing will be kept.
             if self._saved_in is not None and package and self._location(package).is_file():
                 with closing(SavedFacts(self._location(package))) as saved:
                     self._stores[package] = saved.load()

@@ -17,6 +17,7 @@ ModuleKind = Literal["source", "opaque", "namespace"]
 ``__init__``."""
 
 _COMPILED = (".so", ".pyd", ".pyc", ".dylib", ".dll")
+# Python runs a line of a `.pth` file that begins so; any other names a folder.
 _HOOK_LINES = ("import ", "import\t")
 _PLAIN_HOOKS = frozenset({"distutils-precedence.pth", "_virtualenv.pth", "a1_coverage.pth", "pytest-cov.pth"})
 """``.pth`` files that run code which makes no module importable."""
@@ -88,6 +89,7 @@ class SearchPath:
             inside = self._listing(base).get("__init__", ()) if "" in suffixes else ()
             if ".py" in inside and not _leads_away(base, folder):
                 return CodeModule(name, f"{base}/__init__.py", (base,), "source")
+            # Its `__init__` is compiled, or lies behind a link that leads away: nothing of it can be read.
             if inside:
                 return CodeModule(name, "", (base,), "opaque")
             if any(suffix.endswith(_COMPILED) for suffix in suffixes):

@@ -148,6 +148,7 @@ class Walk:
             if inner is None:
                 return None
             name = inner
+        # Where the first child is the last one too, no name follows it.
         if name.named_child_count > 1 or (not link.name and name == before):
             return None
         parts.append(name)
@@ -392,5 +393,6 @@ class Walk:
         """Return the text of the comment at the top of the file, unless it is about a definition, a tool or
         the owner.
         """
+        # Before the comment on the file there may be a notice of its owner, and one for a tool.
         texts = (prose(map(self.text, one.comments)) for one in self.above.first[:3] if one.comments)
         return next((text for text in texts if text and not is_notice(text)), "")

@@ -68,6 +68,7 @@ def read_assignment(reading: ModuleReading, region: Region, node: Node) -> None:
     """An assignment or an annotated name."""
     children = node.children
     region.stack.append(children[-1])
+    # `name: type = value`; with a value or a type alone there are three parts.
     if len(children) > 3:
         region.push(children[2:-1])
     left = children[0]

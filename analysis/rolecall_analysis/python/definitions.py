@@ -25,6 +25,7 @@ from rolecall_analysis.python.region import Region
 from rolecall_analysis.values import DefinitionKind
 
 _BODY = field_id("body")
+# ASCII, because the text has a character for each byte: `\w` would take a part of a wide character for a letter.
 _PLAIN_FUNCTION = re.compile(r"(?:async )?def (\w+)\(((?:\w+(?:, \w+)*)?)\)(?=:)", re.ASCII)
 _FIRST_PARAMETER = re.compile(r"\(\s*([^\s,:=*)(]+)")
 

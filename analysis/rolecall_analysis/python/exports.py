@@ -25,6 +25,7 @@ _AUGMENTED = kind_id("augmented_assignment")
 _CONCATENATED = kind_id("concatenated_string")
 _CONTENT = kind_id("string_content")
 _SUM = kind_id("binary_operator")
+# The arguments of `extend` and `append` are read like a list.
 _COLLECTIONS = frozenset(
     {ARGUMENTS, *map(kind_id, ("list", "tuple", "set", "expression_list", "parenthesized_expression", "list_splat"))}
 )
@@ -86,6 +87,7 @@ def _entries(reading: ModuleReading, value: Node) -> list[str] | None:
     while stack:
         node = stack.pop()
         kind = node.kind_id
+        # `__all__ = names = […]`: the value of the first assignment is the second one.
         if kind in _COLLECTIONS or kind == _ASSIGNMENT:
             stack.extend(reversed(node.named_children[1:] if kind == _ASSIGNMENT else node.named_children))
         elif kind == _SUM and node.children[1].type == "+":

@@ -25,6 +25,7 @@ MAX_PLAIN_LENGTH = 200
 
 _CONSTANTS = frozenset({"True", "False", "None"})
 _QUOTES = frozenset("\"'")
+# From \x80 on stand the bytes of wide characters, any of which may be letters.
 _NAME = r"[A-Za-z_\x80-\xff][\w\x80-\xff]*"
 _DOTTED_NAME = re.compile(rf"{_NAME}(?:\.{_NAME})*")
 _PROSE = re.compile(r"\w\s+\w")

@@ -75,6 +75,7 @@ def skip(_reading: ModuleReading, _region: Region, _node: Node) -> None:
     """The handler of nodes in which there is nothing to read."""
 
 
+# Keywords and signs are nodes too, which the grammar does not name: nothing is in them.
 HANDLERS: dict[int, Handler | None] = {
     **{kind: None if PYTHON.node_kind_is_named(kind) else skip for kind in range(PYTHON.node_kind_count)},
     **dict.fromkeys(map(kind_id, _LEAVES), skip),

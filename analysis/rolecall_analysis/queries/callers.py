@@ -95,6 +95,7 @@ def _is_known_otherwise(snapshot: Snapshot, site: CallSite, definition: Definiti
 def _site(snapshot: Snapshot, edge: CallEdge) -> CallSite:
     facts, start = snapshot.files[edge.caller_path], edge.span.start
     written = next((call for call in facts.calls if call.span == edge.span), None)
+    # What an operator or a `with` calls is no call in the text.
     call = written or Call("?", edge.span, edge.caller_name)
     caller = enclosing_definition(snapshot, edge.caller_path, start)
     return CallSite(edge.caller_path, call, caller, edge.certain, edge.rule)

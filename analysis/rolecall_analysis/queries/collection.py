@@ -119,6 +119,7 @@ def _toml_section(text: str, section: str) -> Mapping[str, tuple[str, ...]]:
     found: Any = tomllib.loads(text)
     for key in section.split("."):
         found = _table(found, key)
+    # `[tool.pytest.ini_options]` is the older form of `[tool.pytest]`.
     found = _table(found, "ini_options") or found
     return {key: _words(found[key]) for key in ("python_files", "testpaths") if key in found}
 

@@ -75,6 +75,7 @@ def _foreign_importers(snapshot: Snapshot) -> dict[str, tuple[str, ...]]:
 def _may_name(imported: Import, location: str) -> bool:
     """Return whether the import could name the module at *location*, by its words alone: cheaper than following it."""
     name = split_location(location)[1]
+    # `from . import price` names its package without a word of it.
     return imported.module.endswith(name) or imported.name == name or not imported.module
 
 

@@ -121,6 +121,7 @@ def _is_still_there(after: Snapshot, definition: Definition) -> bool:
 
 def _uses_of_definition(before: Snapshot, after: Snapshot, definition: Definition) -> Iterator[BrokenReference]:
     source = after.files.get(definition.path)
+    # The module may still give the name: by a star import, or a `__getattr__` that makes it up.
     if not definition.scope and source is not None and may_offer(after, source, definition.name):
         return
     for facts in candidates(after, (definition.name,), definition.path):

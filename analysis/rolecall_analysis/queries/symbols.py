@@ -104,6 +104,7 @@ def _table(snapshot: Snapshot) -> _SymbolTable:
     places: dict[str, list[tuple[bool, str, int]]] = {}
     for path in snapshot.files:
         for_tests = is_test(snapshot, path)
+        # Kept for each version of a file, so that an edit has the names of one file read anew, not of all.
         for number, name in enumerate(snapshot.derived_from_file(_defined_names, path, _defined_names)):
             places.setdefault(name, []).append((for_tests, path, number))
     return _SymbolTable("".join(f"\n{name.lower()}\t{name}" for name in places), places)

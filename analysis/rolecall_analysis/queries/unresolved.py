@@ -108,6 +108,7 @@ def missing_attributes(snapshot: Snapshot, path: str, text: str) -> tuple[Unreso
     for reference in facts.references:
         for n_part, holder, certain in _dead_end(snapshot, facts, reference):
             name = reference.name.split(".")[n_part]
+            # Python itself gives special attributes, which no code defines.
             if name.startswith("__") or not name.isidentifier():
                 continue
             is_lacking = _module_lacks if certain else _class_lacks

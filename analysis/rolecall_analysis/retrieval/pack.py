@@ -62,6 +62,7 @@ def pack(
     packed: list[PackedItem] = []
     for item in items:
         if any(_holds(other, item) for other in packed):
+            # The other one shows its signature too: what that was to cost is free again.
             left += item.tokens
             continue
         nearest = next(_nearer(snapshot, read_lines, item, left, count_tokens), item)

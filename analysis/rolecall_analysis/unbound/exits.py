@@ -127,6 +127,7 @@ def _imported_names(source: bytes, node: Node) -> Iterator[tuple[str, str]]:
 
 def _with_own_functions(source: bytes, functions: dict[str, list[Node]], known: set[str]) -> frozenset[str]:
     """Return *known*, and the functions of the file that always end in a call of one of these, or are annotated so."""
+    # A function that is found to end the way may be how another one ends.
     while True:
         found = {
             name
@@ -195,6 +196,7 @@ def _may_swallow(source: bytes, method: Node) -> bool:
     if name is None or body is None or text_of(source, name) not in ("__exit__", "__aexit__"):
         return False
     if annotation is not None:
+        # By the custom of type checkers, only `-> bool` says that it may swallow.
         return text_of(source, annotation) == "bool"
     returns = (node for node in own_nodes(body) if node.kind_id == _RETURN)
     return any(node.named_child_count and node.named_children[0].kind_id == _TRUE for node in returns)

@@ -242,6 +242,7 @@ def begin_loop(trail: Trail, iterable: Node, first: int, after: int) -> None:
     if is_filled is None and trail.exits.has_builtin_range and counts_at_least_once(trail.source, counted):
         is_filled = True
     if is_filled is None:
+        # As a condition on what is iterated over: two loops over the same thing both run, or neither does.
         branch(trail, counted, first, after)
     else:
         trail.goto(first if is_filled else after)

@@ -94,6 +94,7 @@ def _alternatives(trail: Trail, pattern: Node) -> Steps:
         trail.enter(own)
         yield _pattern(trail, alternative)
         trail.link(after)
+    # `_` is no named node of the grammar, so the loop did not see it; it matches and binds nothing.
     if any(child.type == "_" for child in pattern.children):
         trail.resume(start)
         trail.link(after)

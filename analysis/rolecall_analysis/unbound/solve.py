@@ -114,6 +114,7 @@ def _question(graph: FlowGraph, own_names: set[str], module_names: set[str]) -> 
     fallbacks = _BUILTINS | _IN_CLASSES | module_names
 
     def resolve(event: Event) -> Key | None:
+        # Where a class body lacks a name, Python looks on in the module and the builtins.
         if event.class_index and event.name in graph.bound[event.class_index]:
             return (event.class_index, event.name) if event.name not in fallbacks else None
         if event.name not in own_names or (is_module and event.name in _BUILTINS):

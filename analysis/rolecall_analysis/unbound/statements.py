@@ -91,6 +91,7 @@ def _for(trail: Trail, node: Node) -> Steps:
         return
     yield evaluate(trail, iterable)
     again, body, otherwise, after = (trail.block() for _ in range(4))
+    # What an asynchronous iterator does cannot be told by what it is called.
     if node.children[0].type == "async":
         trail.may_raise()
         trail.link(body)
@@ -310,6 +311,7 @@ def _class(trail: Trail, node: Node) -> Steps:
 def _type_alias(trail: Trail, node: Node) -> Steps:
     left = child_of(node, "left")
     if left is not None:
+        # The value is left out: Python evaluates it when somebody asks the alias for it.
         trail.bind_all(map(trail.text, _first_identifiers(left)))
     yield from ()
 

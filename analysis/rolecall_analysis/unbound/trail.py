@@ -159,6 +159,7 @@ class Trail:
         self._own(Act.BIND, name, value)
         if self.for_type_checkers:
             self.graph.for_type_checkers.add(name)
+        # After the binding, which forgets all conditions on the name.
         if truth is not None or is_none is not None:
             self.add(Event(Act.BECOME, name, self._class_index(), truth=truth, is_none=is_none))
 

@@ -63,6 +63,7 @@ _cached_code = lru_cache(maxsize=512)(read_module)
 def called_as(scope: FlowScope) -> frozenset[str]:
     """Return the names by which *scope* is called."""
     is_method = scope.parent is not None and scope.parent.kind == "class"
+    # `Cart()` calls `__init__` and names the class alone.
     if is_method and scope.name.startswith("__") and scope.parent is not None:
         return frozenset({scope.name, scope.parent.name})
     if scope.kind == "lambda" and scope.parent is not None:

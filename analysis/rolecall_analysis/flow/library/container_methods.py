@@ -43,6 +43,7 @@ def _unite(flow: Flow, site: Site, owner: ContainerValue, reason: int) -> None:
     _itself(flow, site, owner, reason)
 
 
+# The result is taken for the container itself: what it holds counts, not that it is another one.
 def _itself(flow: Flow, site: Site, owner: ContainerValue, reason: int) -> None:
     flow.graph.add(site.result, owner.number << 2 | reason)
 

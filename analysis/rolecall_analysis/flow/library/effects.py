@@ -323,6 +323,7 @@ def call_outside(flow: Flow, site: Site, name: str, reason: int) -> None:
     elif site.kind == "decorator" and site.positional:
         # A decorator from outside nearly always returns what it decorates, or something that calls it.
         flow.graph.link_because(site.positional[0], site.result, reason)
+    # By its last part: of a pool or an event loop nobody knows more than the name of its method.
     elif name.rpartition(".")[2] in _STARTERS:
         _start(flow, site, reason)
     elif site.name == "set_defaults":

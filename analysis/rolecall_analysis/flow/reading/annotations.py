@@ -49,6 +49,7 @@ def _arguments(builder: Builder, node: Node, target: int) -> list[tuple[Node, in
     children = [child for child in node.named_children if child.kind_id not in TRIVIA]
     name = builder.text(children[0] if children else node).rpartition(".")[2]
     arguments = children[1:]
+    # The arguments of a generic type stand in a node of their own, those of a subscript do not.
     if node.kind_id == GENERIC_TYPE and len(arguments) == 1:
         arguments = arguments[0].named_children
     if name in _TRANSPARENT:

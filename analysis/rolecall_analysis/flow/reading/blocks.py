@@ -54,6 +54,8 @@ def in_loop(builder: Builder, body: Sequence[Step], after: Sequence[Step]) -> li
     def leave() -> None:
         builder.n_loops -= 1
 
+    # First, while it is known what holds before the loop. In its body nothing is sure, since the round before
+    # may have assigned any name.
     steps = in_turn(builder, [(*body, leave), after])
     builder.latest = {}
     builder.n_loops += 1

@@ -19,6 +19,7 @@ def narrowed_by(builder: Builder, condition: Node) -> dict[str, int]:
         if node.kind_id == PARENTHESIZED:
             stack.extend(node.named_children)
         elif node.kind_id == BOOLEAN and (operator := child_of(node, "operator")) and operator.type == "and":
+            # The left side is taken first: the right side checks what it lets through.
             stack.extend(child for child in (child_of(node, "right"), child_of(node, "left")) if child is not None)
         elif node.kind_id == CALL:
             _narrow_by_call(builder, node, found)

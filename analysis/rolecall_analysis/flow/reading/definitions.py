@@ -23,6 +23,7 @@ def _read_decorated(builder: Builder, node: Node) -> list[Node]:
     held = [(part, value(builder, part)) for part in applied]
     defined = _define(builder, inner, [builder.text(part) for part in applied])
     name = child_of(inner, "name")
+    # Python evaluates decorators from the top, and applies them from the bottom.
     for part, decorator in reversed(held):
         if decorator < 0:
             continue
@@ -49,6 +50,7 @@ def _define_function(builder: Builder, node: Node, decorators: list[str]) -> int
     name, parameters, body = child_of(node, "name"), child_of(node, "parameters"), child_of(node, "body")
     scope = builder.open_scope("function", builder.text(name) if name is not None else "", node)
     scope.is_static = "staticmethod" in decorators or scope.name == "__new__"
+    # Of these two Python makes class methods by itself.
     scope.is_class_method = "classmethod" in decorators or scope.name in ("__init_subclass__", "__class_getitem__")
     defaults = read_parameters(builder, scope, parameters.named_children) if parameters is not None else ()
     returns = child_of(node, "return_type")
@@ -72,6 +74,7 @@ def _define_class(builder: Builder, node: Node) -> int:
             if key is not None and builder.text(key) == "metaclass":
                 metaclass = held
         elif child.kind_id not in LIST_SPLAT and child.kind_id not in TRIVIA:
+            # `Base[T]` inherits from `Base`.
             base = child_of(child, "value") if child.kind_id == SUBSCRIPT else None
             held = value(builder, base or child)
             if held != LITERAL:

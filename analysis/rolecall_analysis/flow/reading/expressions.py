@@ -49,6 +49,7 @@ def _read_sequence(builder: Builder, node: Node) -> int:
     is_counted = kind != "set"
     for place, child in enumerate(child for child in node.named_children if child.kind_id not in TRIVIA):
         if child.kind_id in LIST_SPLAT:
+            # Behind `*rest` no element has a known place.
             is_counted = False
             spread = [value(builder, part) for part in child.named_children]
             items.extend((None, element_of(builder, held)) for held in spread if held >= 0)
@@ -102,6 +103,7 @@ def _read_comprehension(builder: Builder, node: Node) -> int:
     body = child_of(node, "body")
     items: list[tuple[str | None, int]] = []
     if body is not None and body.kind_id == PAIR:
+        # One pair stands for many, so that even a literal key names no single element.
         items = [(None, held) if key != KEYS else (key, held) for key, held in _pair(builder, body)]
     elif body is not None:
         items = [(None, held)] if (held := value(builder, body)) >= 0 else []

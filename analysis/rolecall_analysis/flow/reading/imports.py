@@ -47,6 +47,7 @@ def _imported(builder: Builder, node: Node) -> tuple[str, str]:
 
 
 def _read_global(builder: Builder, node: Node) -> list[Node]:
+    # In the module itself `global` changes nothing.
     if builder.scope.kind != "module":
         builder.scope.global_names.update(builder.text(child) for child in node.named_children)
     return []

@@ -44,6 +44,7 @@ def read_parameters(builder: Builder, scope: FlowScope, nodes: list[Node]) -> tu
         if default is not None and (held := builder.held(followed(builder, default))) != NOTHING:
             defaults.append((variable, held))
         annotation = child_of(node, "type")
+        # The annotation of `*rest` speaks of each element, not of the tuple.
         if annotation is not None and own in ("positional", "keyword only"):
             annotate_inside(builder, scope, variable, annotation)
     return tuple(defaults)

@@ -130,6 +130,7 @@ def _assign_attribute(builder: Builder, node: Node, held: int) -> None:
 
 def _assign_item(builder: Builder, node: Node, held: int) -> None:
     item = read_item(builder, node)
+    # `items[1:] = others` puts the elements of the others in, not the others.
     source = builder.held(element_of(builder, held) if item.is_slice else held)
     if item.owner < 0:
         return

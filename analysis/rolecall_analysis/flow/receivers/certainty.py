@@ -105,6 +105,7 @@ def _choices_by_place(flow: Flow) -> dict[Place, set[Hashable]]:
     found: dict[Place, set[Hashable]] = {}
     for sites in flow.called_from.values():
         for site in sites:
+            # The first holds what is called. Further ones, of a partial or a `__call__`, are asked one by one later.
             for node in site.decided_by[:1]:
                 known = found.setdefault(_place(site), set())
                 known |= choices_at(flow, node, site)

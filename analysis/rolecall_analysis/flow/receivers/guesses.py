@@ -40,6 +40,7 @@ def guess_calls(flow: Flow, definers: Definers, is_asked: Callable[[Site], bool]
             continue
         if held[site.receiver_node] or (site.callee >= 0 and held[site.callee]) or not is_asked(site):
             continue
+        # Only once a call is left to guess: it looks at every step that was read.
         used = _names_used(flow) if used is None else used
         names = used.get(site.receiver_node, frozenset())
         for code, scope in candidates(site, names, definers):
@@ -94,4 +95,5 @@ def _has_members(scope: FlowScope, names: frozenset[str]) -> bool:
     if of is None or of.kind != "class":
         return False
     missing = names - of.bound - of.self_stores
+    # A base may have what is missing, but some name must be the class's own.
     return not missing or (of.has_bases and len(missing) < len(names))

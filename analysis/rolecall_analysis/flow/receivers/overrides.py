@@ -38,6 +38,7 @@ def _add_overriding(flow: Flow, classes: dict[_Place, list[ClassValue]], key: Ed
     if method.parent is None or method.parent.kind != "class" or method.name == "__init__":
         return
     owner: tuple[str, FlowScope | None] = (callee_path, method.parent)
+    # What an annotation promises is of the method's class; `self` is of the class around the call.
     if rule != "type annotation":
         owner = (path, class_around(flow.codes[path].scopes[caller]))
     if owner[1] is None:

@@ -79,6 +79,7 @@ def _visit_type_parameter(walk: Walk, node: Node, scope: WalkScope) -> Steps:
 
 
 def _visit_spread(walk: Walk, node: Node, scope: WalkScope) -> Steps:
+    # The grammar takes `int... sizes` for the declaration of a variable; as a parameter it is local.
     return visit_declarators(walk, node, scope.code())
 
 

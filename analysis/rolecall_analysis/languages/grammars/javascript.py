@@ -171,6 +171,7 @@ def _visit_assignment(walk: Walk, node: Node, scope: WalkScope) -> Steps:
 
 def _visit_assigned_object(left: Node, right: Node, target: str, scope: WalkScope) -> Steps:
     if target in _EXPORTS:
+        # As in a type, so that functions in the object are defined; without a name, so that they are the file's.
         return [(right, WalkScope("", Inside.TYPE, ""))]
     holder = _holder(target.removesuffix(".prototype"), scope) if target.endswith(".prototype") else None
     inside = WalkScope(holder.name, Inside.TYPE, holder.name) if holder is not None else scope
@@ -183,6 +184,7 @@ def _visit_assigned_function(walk: Walk, node: Node, left: Node, right: Node, sc
     if member is None or outer is None:
         return [(left, scope), (right, scope)]
     if target == "module.exports":
+        # `module.exports = function total() {}`: the function is known by the name it has.
         member, outer = right.child_by_field_name("name") or member, WalkScope("", Inside.FILE, "")
     define = _define_class if right.type == "class" else _define_function
     return define(walk, member, right, node, outer)

@@ -83,6 +83,7 @@ def _visit_impl(walk: Walk, node: Node, scope: WalkScope) -> Steps:
     named, trait, body = (node.child_by_field_name(field) for field in ("type", "trait", "body"))
     types = walk.names_under(named, walk.grammar.reading.arguments)
     owner = types[0] if types else ""
+    # These paths begin at a place of their own, not in the module around.
     if owner and not owner.startswith(("crate.", "super.")):
         owner = scope.qualified(owner)
     if owner and trait is not None:

@@ -268,6 +268,7 @@ def _java(project: Project, _path: str, imported: Import) -> ImportTargets:
     parts = imported.module.split(".")
     if imported.name == "*":
         files = _in_package(project, parts)
+        # `import static shop.Price.*` takes the members of a type.
         return files if files.paths else _type_file(project, parts)
     return _type_file(project, [*parts, imported.name or ""])
 
@@ -305,6 +306,7 @@ def _php(project: Project, path: str, imported: Import) -> ImportTargets:
 
 
 def _c(project: Project, path: str, imported: Import) -> ImportTargets:
+    # `<price.h>` is not looked for beside the file.
     return _included(project, path, imported.module.strip("<>"), is_relative=not imported.module.startswith("<"))
 
 
@@ -330,6 +332,7 @@ def _ruby(project: Project, path: str, imported: Import) -> ImportTargets:
     if written.startswith("."):
         return _one(place if (place := _join(posixpath.dirname(path), written)) in project.paths else None)
     found = _ending(project, written)
+    # The load path has the `lib` of every gem.
     in_lib = tuple(one for one in found if f"/{one}".endswith(f"/lib/{written}"))
     return ImportTargets(in_lib or found, certain=len(in_lib) == 1)
 

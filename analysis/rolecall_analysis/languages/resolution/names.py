@@ -77,6 +77,7 @@ def targets(code: OtherCode, path: str, scope: str, name: str) -> OtherMeaning:
             break
         found = _member(place, found, member)
     if found is not None and found.files and place.family == "javascript":
+        # `const total = require("./total")`, then `total()`: a module as a value is what it exports by default.
         found = exported_as(place, found.files, "default")
         if found is None:
             return UNKNOWN
@@ -188,6 +189,7 @@ def _is_near(place: NamePlace, definition: Definition, holder: str) -> bool:
         return False
     if definition.path == place.path or place.family in _GLOBAL_NAMES:
         return True
+    # An `impl` may stand in any file of the crate: it is for this type, if no other has the name.
     if place.family == "rust":
         same = place.code.called(holder)
         return sum(one.kind in TYPE_KINDS and family_of(one.path) == "rust" for one in same) <= 1
@@ -324,6 +326,7 @@ def _is_module_file(path: str, name: str) -> bool:
 
 
 def _static_member(place: NamePlace, paths: Iterable[str], imported: Import) -> Found | None:
+    # `import static shop.Price.total`: the last part of what looks like a package is a type.
     name = imported.module.rpartition(".")[2]
     for path in paths:
         for one in place.code.files[path].definitions if path in place.code.files else ():

@@ -115,6 +115,7 @@ def _is_plain_class(facts: FileFacts, definition: Definition) -> bool:
     # A base that is no name, as a call, is missing from the definition's, and may bring anything.
     if header is None or header.n_bases != len(definition.bases) or _member(facts, definition, "__new__") is not None:
         return False
+    # Defined twice, as under `if` and `else`, it may be either of the two.
     if len(facts.definitions_by_name[definition.scope, definition.name]) > 1:
         return False
     return all(name != "metaclass" or value.rpartition(".")[2] in _PLAIN_METACLASSES for name, value in header.keywords)

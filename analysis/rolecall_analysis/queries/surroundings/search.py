@@ -175,6 +175,7 @@ def _impact(walk: _Walk, centre: GraphPlace, steps: int, limit: int) -> _Walk:
     found = impact(walk.snapshot, [origin], max_steps=steps, limit=limit)
     for dependent in found.dependents:
         _take_dependent(walk, centre, dependent)
+    # Not `found.is_complete`: what lies beyond the steps that were asked for is not missing here.
     walk.is_complete = len(found.dependents) < limit
     return walk
 

@@ -88,6 +88,8 @@ def changed_by(past: Past, likeness: Mapping[int, float]) -> dict[str, float]:
     for number, alike in likeness.items():
         files = past.history.commits[number].files
         for path in files:
+            # Squared, so that many commits that are hardly alike do not outweigh one that is; and the more files a
+            # commit changed, the less it says of each.
             scores[path] += alike * alike / math.log(2 + len(files))
     return _for_changes(past, scores)
 
