@@ -156,6 +156,7 @@ def read_start(root: Path, path: str, limit_bytes: int) -> tuple[bytes, Stamp] |
         status = os.fstat(handle)
         if not stat.S_ISREG(status.st_mode):
             return None
+        # No more than the stamp tells of: what is added meanwhile comes with another stamp.
         return _read(handle, min(status.st_size, limit_bytes)), stamp_of(status)
     finally:
         os.close(handle)

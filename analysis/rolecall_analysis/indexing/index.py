@@ -100,6 +100,7 @@ class Index:
         """
         with self._scanning:
             self._load()
+            # Before anything is looked at, so that what an editor or a refresh tells meanwhile is newer.
             started_at = self._now()
             found, problems = self._walk(is_cancelled)
             self._update(found, started_at, progress, is_cancelled)

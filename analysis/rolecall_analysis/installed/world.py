@@ -129,6 +129,7 @@ class World:
             return found
         if (submodule := self.submodule(module, name)) is not None:
             return Held((submodule,))
+        # A namespace package of the repository may go on in an installed folder.
         if facts is None:
             return MISSING if self.installed.search_path.is_whole and not module.is_own else UNCLEAR
         return self._through_stars(module, facts, name, n_steps) or (
@@ -224,6 +225,7 @@ class World:
         for source in sources:
             if source is None:
                 yield UNCLEAR
+            # A namespace package has no name that a star could take.
             elif not source.path:
                 yield UNCLEAR if source.kind == "opaque" else MISSING
             elif self._is_offered(source, name):

@@ -125,6 +125,7 @@ def _likeness(path: str, file: str) -> int:
     """Return the likeness of the name of the test file *path* to that of *file*, which it may be for: 2 for
     ``test_price.py`` of ``price.py``.
     """
+    # `test_price.py` is for `_price.py` too.
     name, stem = split_location(location_of(path))[1], split_location(location_of(file))[1].strip("_")
     return 2 if name in {f"test_{stem}", f"{stem}_test"} else int(bool(stem) and stem in name)
 

@@ -51,6 +51,7 @@ def doubt_choices(flow: Flow) -> None:
             continue
         target = _identity_of(flow.codes[key[2]], flow.codes[key[2]].scopes[key[3]])
         sites = flow.called_from.get(key, ())
+        # One frame that is sure is enough: each caller counts by itself, whatever others pass.
         if any(
             _is_only_choice(flow, site, choices)
             or _is_own(flow, site, target)
@@ -207,6 +208,7 @@ def _identity(found: Value, site: Site) -> Hashable:
     if isinstance(found, FunctionValue):
         return _identity_of(found.module, found.scope)
     if isinstance(found, ClassValue):
+        # Classes that share an `__init__` have the same function called.
         return _definer(found, "__init__") if site.kind in _WRITTEN else found.number
     if isinstance(found, InstanceValue):
         return _definer(found.of, "__call__" if site.kind in _WRITTEN else site.name)

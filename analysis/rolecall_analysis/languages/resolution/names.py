@@ -207,6 +207,7 @@ def _type_member(place: NamePlace, owner: Definition, name: str) -> Found | None
         seen[current] = None
         home = place.at(current.path)
         own = home.facts.definitions_by_name.get((current.qualified_name, name), ())
+        # Members may stand in other files: of a partial class, an `impl`, a method with a receiver.
         other = place.code.called(f"{current.qualified_name}.{name}")
         found = dict.fromkeys((*own, *(one for one in other if _is_near(home, one, current.qualified_name))))
         if found:
