@@ -41,8 +41,7 @@ from rolecall_server.context.items import (
     signatures,
     whole_file,
 )
-from rolecall_server.context.mentions import mentions
-from rolecall_server.context.named import named_passages
+from rolecall_server.context.named import mentions, named_passages
 from rolecall_server.context.orientation import ROOT, a_map, changelog, head, how_it_runs, is_changelog
 from rolecall_server.context.parts import alone, in_parts
 from rolecall_server.errors import FileRefused, RequestRefused

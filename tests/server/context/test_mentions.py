@@ -10,7 +10,7 @@ import pytest
 from rolecall_analysis import Index
 from rolecall_server.context import PackSource
 from rolecall_server.context.items import lines_of
-from rolecall_server.context.mentions import mentions, names_in
+from rolecall_server.context.named import mentions, names_in
 from rolecall_server.model import estimate_tokens
 from rolecall_server.workspace import Workspace
 from support.workspaces import write_workspace
