@@ -187,13 +187,21 @@ class World:
 
     def names_of(self, module: CodeModule) -> list[str]:
         """Return the public names of *module*, as far as they can be read off."""
-        facts = self.facts(module.path) if module.path else None
-        own = [one.name for one in self.installed.search_path.submodules(module)] if not module.is_own else []
-        names = [one.rpartition(".")[2] for one in own]
-        if facts is not None:
-            names += [name for scope, name in (*facts.definitions_by_name, *facts.imports_by_name) if not scope]
-            names += [name for one in self._star_sources(module, facts) if one for name in self.names_of(one)]
-        return [name for name in dict.fromkeys(names) if not name.startswith("_") and name != "*"]
+        names: dict[str, None] = {}
+        waiting, passed = [module], {module}
+        while waiting:
+            one = waiting.pop(0)
+            facts = self.facts(one.path) if one.path else None
+            own = [sub.name for sub in self.installed.search_path.submodules(one)] if not one.is_own else []
+            names |= dict.fromkeys(name.rpartition(".")[2] for name in own)
+            if facts is not None:
+                bound = (*facts.definitions_by_name, *facts.imports_by_name)
+                names |= dict.fromkeys(name for scope, name in bound if not scope)
+                # Modules may take all names from each other in a circle.
+                more = {source for source in self._star_sources(one, facts) if source is not None} - passed
+                waiting += sorted(more, key=lambda source: source.name)
+                passed |= more
+        return [name for name in names if not name.startswith("_") and name != "*"]
 
     def is_judged(self, path: str) -> bool:
         """Return whether the file *path* shows all names that it has."""

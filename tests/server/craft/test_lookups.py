@@ -433,7 +433,12 @@ async def test_words_find_what_a_package_and_the_repository_offer_by_the_names_t
     sources: LookupSources, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed = tmp_path_factory.mktemp("site-packages")
-    for path, text in PACKAGE.items():
+    in_a_ring = {
+        "ring/__init__.py": "from ring.one import *\n",
+        "ring/one.py": "from ring.two import *\ndef first(): ...\n",
+        "ring/two.py": "from ring.one import *\ndef second(): ...\n",
+    }
+    for path, text in {**PACKAGE, **in_a_ring}.items():
         (installed / path).parent.mkdir(exist_ok=True)
         (installed / path).write_text(text)
 
@@ -444,6 +449,7 @@ async def test_words_find_what_a_package_and_the_repository_offer_by_the_names_t
     monkeypatch.setattr(Rehearsed, "capabilities", capabilities)
     off = NotRun("nothing is run")
     there = LookupSources(sources.view, Rehearsed(off, Interpreter(Path("/usr/bin/python3"), "PATH"), 1.0))
+    assert "ring.second()" in await ask(there, "search_packages", words="second", package="ring")
     found = (await ask(there, "search_packages", words="let a weight fall", package="acme")).splitlines()
     assert found == ["acme.Base.drop(self, height) - Let it fall.", "acme.Heavy(Base) - A weight."]
     assert "shop.price.total(items) - The sum of the prices." in await ask(there, "search_packages", words="sum prices")
