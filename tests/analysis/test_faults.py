@@ -75,6 +75,20 @@ def test_a_condition_that_comes_again_gives_the_same_answer() -> None:
     assert faults(workspace) == ()
 
 
+def test_a_condition_on_a_name_that_is_bound_anew_is_forgotten() -> None:
+    text = """
+#- m.py
+def load(path, mode, check):
+    if mode:
+        mode = check()
+        file = open(path)
+        if mode:
+            file.close()
+"""
+    (fault,) = faults(text, query="unclosed_resources")
+    assert "5 `mode` does not hold" in way_of(fault)
+
+
 def test_a_way_out_by_an_exception_that_is_caught_leaves_a_file_open() -> None:
     (found,) = faults(
         """

@@ -158,5 +158,7 @@ def known_before(graph: FlowGraph, block: int, event: int) -> _Known:
     for number in reversed(line):
         events = graph.blocks[number].events
         for one in events[: event + 1] if number == block else events:
-            known = learn(known, one) or known
+            # None is of a way that cannot be: what it began with is then as good as anything.
+            learnt = learn(known, one)
+            known = known if learnt is None else learnt
     return known
