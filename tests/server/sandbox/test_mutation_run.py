@@ -186,6 +186,27 @@ async def test_wherever_a_fault_is_seen_first_it_is_noticed(
         assert len(run.killed) >= 2
 
 
+async def test_what_a_fault_leaves_on_the_disk_is_gone_before_the_next(
+    workspace_of: WorkspaceOf, python: Interpreter, confinement: Confinement
+) -> None:
+    workspace = workspace_of("""
+        #- keep.py
+        from pathlib import Path
+        LIMIT = 3
+        def kept(n):
+            if n > LIMIT:
+                Path("kept/on").mkdir(parents=True)
+                Path("kept.txt").write_text("")
+            return Path("kept.txt").exists() or Path("kept").exists()
+        #- test_keep.py
+        from keep import kept
+        def test_kept(): assert kept(3) is False
+    """)
+    run = await tried(workspace, python, confinement, [2, 4], path="keep.py")
+    assert {mutant.line for mutant in run.killed} == {2, 4}
+    assert "LIMIT = 4" in {mutant.text.splitlines()[1] for mutant in run.survived}
+
+
 async def test_faults_are_put_into_a_file_that_belongs_to_another_user(
     workspace_of: WorkspaceOf, python: Interpreter, confinement: Confinement, root: Path
 ) -> None:

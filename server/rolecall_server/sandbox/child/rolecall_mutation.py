@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 import tempfile
@@ -42,6 +43,7 @@ def main() -> int:
     # Python believes these by time in seconds and size, in which a mutant may be like the text before it.
     for compiled in (target.parent / "__pycache__").glob(f"{target.stem}.*.pyc"):
         compiled.unlink()
+    request["there"] = {path.name for path in Path(request["copy"]).iterdir()}
     collected = _Collected(request, target)
     target.write_bytes(request["text"].encode("utf-8", "surrogatepass"))
     first, *mutants, last = request["trials"]
@@ -62,6 +64,7 @@ def _try(
     """Perform each trial in a fork, and tell its end; none follows where the first, of the text as it was, fails."""
     timeout_s = request["first_timeout_s"]
     for trial in trials:
+        _remove_others(request)
         target.write_bytes(_text_of(trial, request).encode("utf-8", "surrogatepass"))
         _failed.write_bytes(b"")
         started = time.monotonic()
@@ -73,6 +76,18 @@ def _try(
             _tell(trial["number"], code, duration_s)
         if trial is trials[0] and code != _PASSED:
             return
+
+
+def _remove_others(request: Mapping[str, Any]) -> None:
+    """Remove what a mutant left where tests run: the next one must find that folder as the first did."""
+    for path in [*Path(request["copy"]).iterdir()]:
+        if path.name in request["there"]:
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            with suppress(OSError):
+                path.unlink()
 
 
 def _text_of(trial: Mapping[str, Any], request: Mapping[str, Any]) -> str:
