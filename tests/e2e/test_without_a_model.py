@@ -90,6 +90,15 @@ def test_what_cannot_be_tested_is_an_error_with_the_reason(root: Path, text: str
     assert says in ended.stderr
 
 
+def test_what_pytest_cannot_read_is_not_proposed(root: Path) -> None:
+    tests = root / "tests/test_price.py"
+    tests.write_text(f"import no_such_library\n{tests.read_text()}")
+    ended = rolecall(root, "tests", "shop/price.py")
+    assert ended.returncode == 1
+    assert "NothingToTest: pytest could not read the tests that were written" in ended.stderr
+    assert "no_such_library" in ended.stderr
+
+
 def test_where_tests_may_not_run_none_are_written(root: Path) -> None:
     ended = rolecall(root, "tests", "shop/price.py", "--set", "rolecall.tests.run=false")
     assert ended.returncode == 1

@@ -137,6 +137,7 @@ async def _proven(
         order = orders.pop() if orders else 0  # the last run is that of the file as it is proposed
         text = await asyncio.to_thread(_written, found, place, dropped, order)
         run = await trials.with_change({place.path: text}, (place.path,) if order else targets)
+        _check_read(run, place.path)
         failing = _failing(run, place.path) - dropped
         dropped |= failing
         if not order and not failing:
@@ -153,6 +154,17 @@ def _written(found: Study, place: _Place, dropped: set[str], shuffled: int) -> s
     if text is None:
         raise NothingToTest("Every test that was written failed when pytest ran it.")
     return text
+
+
+def _check_read(run: TestRun | NotRun, path: str) -> None:
+    """Check that pytest could read the test file: one that breaks before its first test has proven nothing.
+
+    Raises:
+        NothingToTest: it could not.
+    """
+    unread = [outcome for outcome in run.failed if outcome.test_id == path] if isinstance(run, TestRun) else []
+    if unread:
+        raise NothingToTest(f"pytest could not read the tests that were written: {unread[0].message}")
 
 
 def _failing(run: TestRun | NotRun, path: str) -> set[str]:

@@ -57,6 +57,18 @@ def test_a_single_case_needs_no_table() -> None:
     assert text_of({one: gives(("{}", "None"))}) == "def test_f():\n    assert f(1) is None"
 
 
+def test_each_column_has_a_name_of_its_own() -> None:
+    one, other = calls("f({0})", ("'a'",), ("'b'",), names=("text",))
+    views = ("str({})", "{}.keys[0].name", "{}.parts[0].name", "{}[0]", "{}[-1]")
+    cases = {
+        one: gives(*((view, f"'{number}'") for number, view in enumerate(views))),
+        other: gives(*((view, f"'{'9' * 50}{number}'") for number, view in enumerate(views))),
+    }
+    text = text_of(cases)
+    compile(text, "test_f.py", "exec")
+    assert "def test_f(text, text_2, expected_name, expected_name_2, start, start_2):" in text
+
+
 def test_what_is_the_same_in_all_cases_is_written_once() -> None:
     one, other = calls("f({0}, {1})", ("1", "'a'"), ("2", "'a'"))
     text = text_of({one: gives(("{}", "True")), other: gives(("{}", "True"))})

@@ -8,6 +8,7 @@ import keyword
 import re
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain, count
 
 from rolecall_server.craft.characterization.inputs.calls import snake_case
 from rolecall_server.craft.characterization.inputs.preparation import holds_preparation
@@ -22,7 +23,7 @@ _OPERATIONS = {
     "float": "as_float", "reversed": "reversed", "format": "format",
 }  # fmt: skip
 # pytest takes a parameter called `request`, `capsys` or `monkeypatch` for its fixture.
-_RESERVED = frozenset({"request", "self", "cls", "pytest", "capsys", "monkeypatch", "expected", "result"})
+_RESERVED = frozenset({"request", "self", "cls", "pytest", "capsys", "monkeypatch", "expected", "result", "printed"})
 _MAX_MESSAGE = 60
 
 
@@ -108,7 +109,7 @@ def _group(
         name=_name(first, one, names, used),
         template=f"list({first.template})" if one.lazily else first.template,
         operands=operands,
-        views=_views(seen),
+        views=_views(seen, names),
         effects=_apart(effects),
         exception=one.type_name if one.kind == "raises" else "",
         exception_module=one.exception_module,
@@ -117,17 +118,21 @@ def _group(
     )
 
 
-def _views(seen: Sequence[Observation]) -> tuple[tuple[str, Column], ...]:
+def _views(seen: Sequence[Observation], operands: Collection[str]) -> tuple[tuple[str, Column], ...]:
     templates = [template for template, _ in seen[0].views]
+    taken = set(operands)
     found: list[tuple[str, Column]] = []
     for place, template in enumerate(templates):
-        name = "expected" if len(templates) == 1 else _view_name(template)
+        stem = "expected" if len(templates) == 1 else _view_name(template)
+        names = chain([stem], (f"{stem}_{number}" for number in count(2)))
+        name = next(one for one in names if one not in taken)
+        taken.add(name)
         found.append((template, Column(name, tuple(each.views[place][1] for each in seen))))
     return tuple(found)
 
 
 def _view_name(template: str) -> str:
-    attribute = re.fullmatch(r"\{\}\.(\w+)", template)
+    attribute = re.fullmatch(r"\{\}.*\.(\w+)", template)
     if attribute:
         return f"expected_{attribute[1]}"
     return {"str({})": "text", "len({})": "length", "list({})": "items"}.get(template, "start")
