@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
@@ -55,6 +56,8 @@ class RunConditions:
     hash_seed: int = 0
     time_zone: str = "UTC"
     clock_shift_days: int = 0
+    more_path: str = ""
+    """A folder that is added where programs are looked for: each machine has others."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +220,8 @@ def _command(
     started = (str(capabilities.program), "-B", "-W", "ignore", str(folder.plugin / program))
     around = python_environment(stage.shadow, capabilities, folder)
     changed = {"PYTHONHASHSEED": str(circumstances.hash_seed), "TZ": circumstances.time_zone}
+    if circumstances.more_path:
+        changed["PATH"] = os.pathsep.join([around["PATH"], circumstances.more_path])
     given = (str(folder.plugin / _REQUEST), str(folder.report))
     return Command((*started, *given), {**around, **changed})
 
