@@ -58,3 +58,14 @@ def test_an_operator_is_tried_on_each_pair_of_objects_and_on_what_it_does_not_kn
     tried = sources_of("Version.__lt__")
     assert {f"{one} < {other}" for one in INSTANCES for other in INSTANCES} <= tried
     assert any(source.endswith(" < None") for source in tried)
+
+
+def test_a_parameter_that_must_be_given_has_other_values_too_where_many_may_be_left_out() -> None:
+    left_out = ", ".join(f"option_{number}=None" for number in range(14))
+    module = survey(f"class Lexer:\n    def highlight(self, source, language, {left_out}):\n        return language\n")
+    (target,) = (one for one in module.targets if one.qualified_name == "Lexer.highlight")
+    objects = tuple(f"Lexer({number})" for number in range(9))
+    tried = calls_of(target, ValueSources(module, instances={"Lexer": objects}), (), Random(0))
+    languages = {dict(zip(call.names, call.operands, strict=True))["language"] for call in tried}
+    assert len(languages) > 5
+    assert {"'abc'", "None"} <= languages

@@ -38,6 +38,8 @@ _MAX_OF_KIN = 12
 _MAX_PASSED = 24
 _FEW = 3
 """So many values of an optional parameter are tried on every object: where it may be empty or ``None``, these too."""
+_MANY = 12
+"""So many values of a required parameter are tried first, the other parameters left as they are."""
 _NEVER_THE_SAME = {
     *("now", "today", "utcnow", "time", "time_ns", "monotonic", "perf_counter", "urandom", "uuid1", "uuid4", "random"),
     *("randint", "choice", "getcwd", "getpid", "open", "input", "mkdtemp", "mkstemp", "NamedTemporaryFile"),
@@ -179,6 +181,10 @@ def _combinations(
         yield from (build(target, base | words, receiver) for words in _words(target, sources))
     for more in groups:
         yield build(target, base, receivers[0], more)
+    # Before the optional ones, which on many objects can take all the calls that there are: where the first value of a
+    # required parameter is of the wrong type, each of them fails.
+    for name in sorted(required):
+        yield from (build(target, base | {name: value}, receivers[0]) for value in values[name][:_MANY])
     for name, given in optional.items():
         yield from (build(target, base | {name: value}, one) for value in given[:_FEW] for one in receivers)
     if target.operation and required:
