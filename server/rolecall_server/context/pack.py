@@ -41,7 +41,7 @@ from rolecall_server.context.items import (
     signatures,
     whole_file,
 )
-from rolecall_server.context.named import mentions, named_passages
+from rolecall_server.context.named import named_passages
 from rolecall_server.context.orientation import ROOT, a_map, changelog, head, how_it_runs, is_changelog
 from rolecall_server.context.parts import alone, in_parts
 from rolecall_server.errors import FileRefused, RequestRefused
@@ -268,8 +268,6 @@ def _surroundings(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[
         shown += exercising(view, focus.brief, likely, int(room_tokens * _SHARE_OF_EXERCISING))
     if focus.writes_code:
         shown += changelog(view)
-    if focus.writes_code and likely.paths:
-        shown += mentions(view, focus.brief, [one for one in shown if isinstance(one, ContextItem)])
     yield from shown
     yield from how_it_runs(view)
     if focus.path:
