@@ -69,3 +69,4 @@ def test_a_parameter_that_must_be_given_has_other_values_too_where_many_may_be_l
     languages = {dict(zip(call.names, call.operands, strict=True))["language"] for call in tried}
     assert len(languages) > 5
     assert {"'abc'", "None"} <= languages
+    assert "Lexer(0).highlight('abc', 'abc')" in {call.source for call in tried}, "and two that must be given together"

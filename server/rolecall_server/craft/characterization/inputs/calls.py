@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations, product
 from random import Random
 
 from rolecall_server.craft.characterization.inputs.domains import (
@@ -40,6 +41,10 @@ _FEW = 3
 """So many values of an optional parameter are tried on every object: where it may be empty or ``None``, these too."""
 _MANY = 12
 """So many values of a required parameter are tried first, the other parameters left as they are."""
+_OF_EACH = 6
+"""So many values of each of two required parameters are tried together: one that fits shows nothing beside one that
+does not.
+"""
 _NEVER_THE_SAME = {
     *("now", "today", "utcnow", "time", "time_ns", "monotonic", "perf_counter", "urandom", "uuid1", "uuid4", "random"),
     *("randint", "choice", "getcwd", "getpid", "open", "input", "mkdtemp", "mkstemp", "NamedTemporaryFile"),
@@ -183,8 +188,7 @@ def _combinations(
         yield build(target, base, receivers[0], more)
     # Before the optional ones, which on many objects can take all the calls that there are: where the first value of a
     # required parameter is of the wrong type, each of them fails.
-    for name in sorted(required):
-        yield from (build(target, base | {name: value}, receivers[0]) for value in values[name][:_MANY])
+    yield from (build(target, base | given, receivers[0]) for given in _required_values(required, values))
     for name, given in optional.items():
         yield from (build(target, base | {name: value}, one) for value in given[:_FEW] for one in receivers)
     if target.operation and required:
@@ -200,6 +204,15 @@ def _combinations(
             if row < len(given) or row % len(optional) == place:
                 yield build(target, varied | {name: given[row % len(given)]}, receivers[row % len(receivers)])
     yield from _random_mixtures(target, values, required, receivers, groups, random=random)
+
+
+def _required_values(required: Collection[str], values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    """Yield values for each of the *required* parameters, then for each two of them where there are few."""
+    for name in sorted(required):
+        yield from ({name: value} for value in values[name][:_MANY])
+    for one, other in combinations(sorted(required), 2) if len(required) <= _FEW else ():
+        for first, second in product(values[one][:_OF_EACH], values[other][:_OF_EACH]):
+            yield {one: first, other: second}
 
 
 def _but_default(parameter: CallableParameter, values: Sequence[str]) -> list[str]:
