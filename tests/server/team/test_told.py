@@ -226,18 +226,20 @@ async def test_of_the_other_files_of_a_task_the_parts_that_matter_are_shown(tmp_
     assert text.count("def other_") < 60
 
 
+FINDING = {
+    "id": "F1",
+    "title": "Below 0.",
+    "severity": "minor",
+    "file": "shop/price.py",
+    "first_line": 4,
+    "last_line": 4,
+    "rests_on": "R1",
+}
+
+
 async def test_who_answers_a_review_is_told_the_requirements_it_rests_on(tmp_path: Path) -> None:
-    finding = {
-        "id": "F1",
-        "title": "Below 0.",
-        "severity": "minor",
-        "file": "shop/price.py",
-        "first_line": 4,
-        "last_line": 4,
-        "rests_on": "R1",
-    }
     speeches = shop_speeches(
-        Reviewer=fenced({"title": "One", "findings": [finding]}), Engineer_answer="ANSWER F1: declined: it may be."
+        Reviewer=fenced({"title": "One", "findings": [FINDING]}), Engineer_answer="ANSWER F1: declined: it may be."
     )
     text = await told(team_run(tmp_path, TeamModel(speeches)).begin(BRIEF), "Engineer answer")
     assert REQUIREMENTS["requirements"][0]["consequence"] in text
@@ -246,17 +248,8 @@ async def test_who_answers_a_review_is_told_the_requirements_it_rests_on(tmp_pat
 async def test_who_answers_a_review_is_shown_the_changed_files_that_it_is_about_and_the_names_of_the_others(
     tmp_path: Path,
 ) -> None:
-    finding = {
-        "id": "F1",
-        "title": "Below 0.",
-        "severity": "minor",
-        "file": "shop/price.py",
-        "first_line": 4,
-        "last_line": 4,
-        "rests_on": "R1",
-    }
     for file, is_all_shown in (("shop/price.py", False), ("shop/cart.py", True)):
-        review = fenced({"title": "One", "findings": [{**finding, "file": file}]})
+        review = fenced({"title": "One", "findings": [{**FINDING, "file": file}]})
         speeches = shop_speeches(Reviewer=review, Engineer_answer="ANSWER F1: declined: it may be.")
         text = await told(team_run(tmp_path / file, TeamModel(speeches)).begin(BRIEF), "Engineer answer")
         assert "## shop/price.py\n" in text, file
