@@ -366,6 +366,7 @@ def evidence(
         collected=after.collected,
         uncollected=tuple(f"{path}: {why}" for path, why in after.uncollected.items()),
         mended=_mended(before, after),
+        notes=tuple(f"{test} failed at first, and passed when its file ran once more." for test in after.wavering),
     )
 
 

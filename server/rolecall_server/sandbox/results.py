@@ -167,6 +167,8 @@ class TestRun:
     """By test, without its parameters: the functions it ran, where that was asked; each a path and its first line."""
     traces: tuple[TestTrace, ...] = ()
     """The values that the lines of each test computed, where that was asked."""
+    wavering: tuple[str, ...] = ()
+    """Tests that failed at first, and passed when their files ran once more."""
 
     @property
     def passed(self) -> tuple[TestResult, ...]:

@@ -51,8 +51,8 @@ UPPER_BROKEN = "def upper(text): return text\n" + SHOP.partition("text.upper()\n
 
 
 @asynccontextmanager
-async def trials_in(root: Path, **settings: object) -> AsyncGenerator[Trials]:
-    workspace = Workspace(parse_fixture(SHOP).write_to(root / "work").resolve())
+async def trials_in(root: Path, more: str = "", **settings: object) -> AsyncGenerator[Trials]:
+    workspace = Workspace(parse_fixture(SHOP + more).write_to(root / "work").resolve())
     index = Index(workspace.root)
     index.scan()
     store = open_store(root / "rolecall.db")
@@ -95,6 +95,28 @@ async def test_what_failed_before_is_named_and_so_is_what_passes_now(tmp_path: P
         mended = {"tests/test_known.py": "def test_broken_all_along(): assert True\n"}
         lines = render_evidence(shown(trials, await trials.of_change(mended)))
         assert f"Failed before, passes now: {name}" in lines
+
+
+LEAKING = """\
+import json
+def upper(text): return text.upper()
+def lower(text):
+    json.LEAK = True
+    return text.lower()
+"""
+CLEAN = """
+#- tests/test_zone.py
+import json
+def test_zone(): assert not hasattr(json, "LEAK")
+"""
+
+
+async def test_a_test_that_passes_when_its_file_runs_once_more_is_told_and_is_no_failure(tmp_path: Path) -> None:
+    async with trials_in(tmp_path, CLEAN) as trials:
+        run = await trials.of_change({"filters.py": LEAKING})
+        lines = render_evidence(shown(trials, run))
+    assert new_failures(trials.before, run) == ()
+    assert "tests/test_zone.py::test_zone failed at first, and passed when its file ran once more." in lines
 
 
 async def test_data_may_break_any_test_and_prose_none(tmp_path: Path) -> None:

@@ -10,13 +10,21 @@ from pathlib import PurePosixPath
 from rolecall_analysis import Snapshot, is_test
 from rolecall_server.craft.history import NOTHING_KNOWN, SuiteHistory
 from rolecall_server.craft.red_green import with_red_and_green
-from rolecall_server.craft.trial import apart_from_change, bad_outcomes, is_of_all, select_for_change
+from rolecall_server.craft.trial import (
+    apart_from_change,
+    bad_outcomes,
+    is_of_all,
+    new_failures,
+    select_for_change,
+)
 from rolecall_server.review.proposals.evidence import Evidence
 from rolecall_server.sandbox import NotRun, TestRun, runs_tests
 from rolecall_server.team.request import Desk
 from rolecall_server.workspace import file_exists, read_for_model
 
 _MOST_TRIED_AGAIN = 200
+_MOST_DOUBTED = 3
+"""Where more tests fail since a change, it is the change."""
 _PROSE = frozenset({".md", ".rst", ".txt"})
 
 
@@ -74,7 +82,25 @@ class Trials:
         await self.without_change(targets, whole=whole, later=later)
         run = await self.with_change(files, targets, whole=whole, later=later)
         await self._try_without(run, files)
-        return run
+        return await self._try_again(run, files)
+
+    async def _try_again(self, run: TestRun | NotRun, files: Mapping[str, str | None]) -> TestRun | NotRun:
+        """Return *run* with those tests as passed that fail in it alone, are few, and pass when their files run once more.
+
+        What wavers is nothing that a model could mend.
+        """
+        if not isinstance(run, TestRun) or not isinstance(self.before, TestRun):
+            return run
+        passed_before = {outcome.test_id for outcome in self.before.passed}
+        # Whole files, as a change may well make a test fail only behind another one of its file.
+        doubted = [one.test_id for one in new_failures(self.before, run) if one.test_id in passed_before]
+        if not 0 < len(doubted) <= _MOST_DOUBTED:
+            return run
+        again = await self.desk.bench.run(files, sorted({name.partition("::")[0] for name in doubted}), ())
+        ends = {outcome.test_id: outcome for outcome in again.passed} if isinstance(again, TestRun) else {}
+        wavering = tuple(name for name in doubted if name in ends)
+        outcomes = tuple(ends[one.test_id] if one.test_id in wavering else one for one in run.outcomes)
+        return replace(run, outcomes=outcomes, wavering=wavering)
 
     async def _try_without(self, run: TestRun | NotRun, files: Mapping[str, str | None]) -> None:
         """Run the tests that fail in *run*, and for which there was no time without the change, without it."""
