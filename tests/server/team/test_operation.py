@@ -538,6 +538,7 @@ async def test_silence_keeps_what_was_recommended_and_says_so(tmp_path: Path) ->
     assert answers is not None
     assert body_of(answers)["answers"] == [
         {
+            "id": "Q1",
             "question": "Is the tax in the price?",
             "answer": "no",
             "recommended": "no",

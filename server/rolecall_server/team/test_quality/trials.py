@@ -85,7 +85,7 @@ class Trials:
         return await self._try_again(run, files)
 
     async def _try_again(self, run: TestRun | NotRun, files: Mapping[str, str | None]) -> TestRun | NotRun:
-        """Return *run* with those tests as passed that fail in it alone, are few, and pass when their files run once more.
+        """Return *run* with the few tests as passed that fail in it alone, and pass when their files run once more.
 
         What wavers is nothing that a model could mend.
         """
