@@ -22,7 +22,7 @@ from rolecall_server.craft.edits.edit_blocks import (
 from rolecall_server.craft.edits.notes import Note, read_notes, tell_notes, used_in, without_notes
 from rolecall_server.craft.edits.replies import EditBlock, Step, is_answer, prose_of, text_beside_edits
 from rolecall_server.craft.feedback import describe_failures, describe_findings, describe_problems, describe_syntax
-from rolecall_server.craft.trial import breaks_the_run, new_failures
+from rolecall_server.craft.trial import breaks_the_run, failures_to_mend
 from rolecall_server.errors import NothingToChange, NoUsableEdit, RolecallError
 from rolecall_server.model import ChatMessage, ModelClient, Wishes
 from rolecall_server.review.checks.syntax import syntax_errors
@@ -353,7 +353,7 @@ async def _attempt(work: AttemptWork, edited: Edited, talk: _Talk) -> Attempt:
     run = await work.try_out(files)
     # Only after the run above, which makes the one without the change where that is not known yet.
     before = work.before()
-    since = await beside_the_loop(_READING, work.to_mend, new_failures(before, run), talk.said)
+    since = await beside_the_loop(_READING, work.to_mend, failures_to_mend(before, run), talk.said)
     # By id: a test that the work is for, and that still fails, may be among the new failures too.
     failures = {one.test_id: one for one in (*work.still_failing(run), *since)}
     failing = tuple(failures.values())

@@ -300,18 +300,19 @@ def with_failures(run: TestRun | NotRun, others: Sequence[TestResult]) -> TestRu
 
 
 def new_failures(before: TestRun | NotRun | None, after: TestRun | NotRun | None) -> tuple[TestResult, ...]:
-    """Return the tests that fail in *after* and did not in *before*.
-
-    A file that cannot be imported for the reason for which others could not be before is none of them: no change of
-    it can help where the package itself has to be installed first.
-    """
+    """Return the tests that fail in *after* and did not in *before*."""
     known = {outcome.test_id for outcome in bad_outcomes(before)}
+    return tuple(outcome for outcome in bad_outcomes(after) if outcome.test_id not in known)
+
+
+def failures_to_mend(before: TestRun | NotRun | None, after: TestRun | NotRun | None) -> tuple[TestResult, ...]:
+    """Return the new failures, without files that cannot be imported for the reason why others could not be before.
+
+    No change of such a file can help where the package itself has to be installed first. It fails all the same, and
+    nothing in it is proven.
+    """
     reasons = {outcome.message for outcome in bad_outcomes(before) if _is_of_a_file(outcome)}
-    return tuple(
-        outcome
-        for outcome in bad_outcomes(after)
-        if outcome.test_id not in known and not (_is_of_a_file(outcome) and outcome.message in reasons)
-    )
+    return tuple(one for one in new_failures(before, after) if not (_is_of_a_file(one) and one.message in reasons))
 
 
 def _is_of_a_file(outcome: TestResult) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rolecall_server.craft.trial import Bench, evidence, new_failures, select_for_change
+from rolecall_server.craft.trial import Bench, evidence, failures_to_mend, new_failures, select_for_change
 from rolecall_server.review.proposals.evidence import summarise_tests
 from rolecall_server.review.proposals.rendering import render_evidence
 from rolecall_server.sandbox import Gap, NotRun, Shadow, TestResult, TestRun, Unconfined, shadow_workspace
@@ -168,8 +168,11 @@ def test_a_new_file_that_cannot_be_imported_for_a_reason_known_before_is_not_the
             TestResult("tests/test_rate.py::test_rate", "failed", message=gone),
         ),
     )
-    found = [one.test_id for one in new_failures(before, after)]
+    found = [one.test_id for one in failures_to_mend(before, after)]
     assert found == ["tests/test_rate.py", "tests/test_rate.py::test_rate"]
+    assert [one.test_id for one in new_failures(before, after)] == ["tests/test_tax.py", *found], (
+        "it fails all the same"
+    )
 
 
 def test_what_failed_before_and_says_the_same_is_told_in_one_line() -> None:

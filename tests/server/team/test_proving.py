@@ -170,6 +170,15 @@ async def test_what_the_developers_tests_do_already_is_left_out(bench: Bench) ->
     assert "test_text fails: TypeError" in raised.value.what
 
 
+async def test_tests_that_cannot_be_read_for_a_reason_known_before_are_neither_mended_nor_proposed(
+    bench: Bench,
+) -> None:
+    to_install = SHOP.replace("__init__.py\n", "__init__.py\n    from shop._version import version\n", 1)
+    files = f"{to_install}\n    #- tests/test_other.py\n    import shop.price\n"
+    with pytest.raises(NothingToTest, match=r"fails: ModuleNotFoundError: No module named 'shop\._version'"):
+        await bench.run([creating(SHARES, TENTH)], files)
+
+
 async def test_code_whose_tests_notice_every_fault_gets_no_more_of_them(bench: Bench) -> None:
     with pytest.raises(NothingToTest, match=r"reach 100% of shop/price\.py and notice each of"):
         await bench.run([], TESTED, worth_s=60)

@@ -11,7 +11,7 @@ from functools import partial
 from rolecall_server.craft.attempts import EDIT_FORMAT, FILE_OPERATIONS
 from rolecall_server.craft.feedback import describe_failures, describe_findings
 from rolecall_server.craft.test_quality.test_text import function_of, written_tests
-from rolecall_server.craft.trial import new_failures
+from rolecall_server.craft.trial import failures_to_mend
 from rolecall_server.craft.verdicts import findings_in
 from rolecall_server.errors import ReplyUnusable
 from rolecall_server.model.prompts import prompts_beside
@@ -144,7 +144,7 @@ async def _kept(desk: Desk, whole: WholeChange, repair: Repair) -> tuple[WholeCh
     # Without a repair that can be used the change goes on as it is, and its evidence says what fails.
     with suppress(ReplyUnusable):
         better = await work_out_repair(desk, whole, repair, overheard)
-    failing = replace(better.attempt, failures=new_failures(better.before, better.attempt.run))
+    failing = replace(better.attempt, failures=failures_to_mend(better.before, better.attempt.run))
     return _with_findings(replace(better, attempt=failing), overheard.said), 1
 
 
@@ -159,7 +159,9 @@ def _with_findings(whole: WholeChange, said: str) -> WholeChange:
 def _told(desk: Desk, whole: WholeChange, documents: str, request: str) -> str:
     attempt = whole.attempt
     broken = describe_findings(attempt.told_findings) if attempt.told_findings else ""
-    failing = describe_failures(attempt.run, new_failures(whole.before, attempt.run), "") if not attempt.works else ""
+    failing = (
+        describe_failures(attempt.run, failures_to_mend(whole.before, attempt.run), "") if not attempt.works else ""
+    )
     found = "\n".join(f"- {line}" for line in findings_in(whole.edits.rationale))
     so_far = change_of(whole.edits, desk.workspace, _lines_of_passing_tests(whole))
     parts = [

@@ -12,7 +12,7 @@ from rolecall_server.craft.attempt import Attempt, AttemptWork
 from rolecall_server.craft.attempts import work_out
 from rolecall_server.craft.from_memory import tell_from_memory
 from rolecall_server.craft.installed import checking
-from rolecall_server.craft.trial import breaks_the_run, evidence, new_failures
+from rolecall_server.craft.trial import breaks_the_run, evidence, failures_to_mend
 from rolecall_server.craft.verdicts import to_mend
 from rolecall_server.model import ChatMessage, Reply
 from rolecall_server.model.prompts import prompts_beside
@@ -86,7 +86,7 @@ async def try_whole(desk: Desk, edits: Edits) -> WholeChange:
     attempt = Attempt(
         edits.files,
         run,
-        failures=new_failures(before, run),
+        failures=failures_to_mend(before, run),
         breaks_the_run=breaks_the_run(before, run),
         findings=findings,
         renames=edits.renames,
