@@ -221,7 +221,8 @@ def _code(snapshot: Snapshot, lines: Sequence[str], candidates: Sequence[ReviewC
             if function is not None
             else _near(candidate, _NEAR_LINES)
         )
-        shown |= binding_lines("".join(lines), _name_at(candidate, lines))
+        if name := _name_at(candidate, lines):
+            shown |= binding_lines("".join(lines), name)
     return "".join(numbered(lines, shown))
 
 

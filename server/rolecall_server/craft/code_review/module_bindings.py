@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import lru_cache
 
 from rolecall_server.python_trees import parse_python
 
@@ -11,15 +12,16 @@ _MOST_LINES = 40
 """Of the header of one statement: a condition of more lines is cut."""
 
 
-def binding_lines(text: str, name: str) -> set[int]:
+@lru_cache(maxsize=64)
+def binding_lines(text: str, name: str) -> frozenset[int]:
     """Return the lines of *text*, from 0, on which the module itself gives *name* a value, and the headers of the
     statements around them, such as ``if``, ``else`` and ``except``; none where the text is not Python.
     """
     try:
         tree = parse_python(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    return set(_within(tree.body, name))
+        return frozenset()
+    return frozenset(_within(tree.body, name))
 
 
 def _within(body: list[ast.stmt], name: str) -> Iterator[int]:

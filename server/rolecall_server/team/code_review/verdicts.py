@@ -122,7 +122,7 @@ async def _judged(desk: Desk, candidates: tuple[ReviewCandidate, ...]) -> dict[s
     shown = {path: text for path in paths if (text := read_for_model(desk.workspace, path)) is not None}
     most_tokens = int(_SHARE * desk.settings.model.context_tokens)
     verdicts: dict[str, Verdict] = {}
-    parts = batches(desk.snapshot, shown, candidates, most_tokens)
+    parts = await asyncio.to_thread(batches, desk.snapshot, shown, candidates, most_tokens)
     for number, batch in enumerate(parts):
         desk.report(f"judging {batch.path} ({number + 1} of {len(parts)})", number / len(parts))
         verdicts |= await judge(batch, lambda: conversation(desk))
