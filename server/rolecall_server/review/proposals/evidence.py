@@ -80,7 +80,7 @@ class GraphFinding:
     sentence: str
     """The defect, without the place."""
     places: tuple[SourceLine, ...] = ()
-    """Where what is missing is still used, or the calls that do not fit, in the text as proposed."""
+    """The lines that still use what is missing, or the calls that do not fit, in the text as proposed."""
     certain: bool = True
     """True: every binding was followed. False: somebody should look."""
     is_asked_about: bool = False
@@ -213,9 +213,9 @@ class Evidence:
     repairs: int = 0
     """The number of times that the model was shown what fails, or breaks, and asked again."""
     confinement: str = ""
-    """Where the tests ran."""
+    """The place where the tests ran."""
     model: str = ""
-    """Who answered; empty where no model was asked."""
+    """The model that answered; empty where none was asked."""
     notes: tuple[str, ...] = ()
     """Other facts that were measured or seen, a sentence each."""
     findings: tuple[GraphFinding, ...] = ()

@@ -68,16 +68,16 @@ class Mutant:
     """A file with one fault in it."""
 
     line: int
-    """Where the fault is, from 1."""
+    """The line of the fault, from 1."""
     operator: Operator
     start: int
-    """Where the piece of source begins that was replaced, in characters of the file."""
+    """The beginning of the piece of source that was replaced, in characters of the file."""
     end: int
     became: str
     original: str = field(repr=False)
     """The whole file as it was."""
     statement: int
-    """Where the statement begins that the fault is in: of one that spans lines, coverage may know this line alone."""
+    """The first line of the statement around it: of one that spans lines, coverage may know this line alone."""
     at_import: bool
     """It runs when the file is imported, as a table or a default does; else when a function is called."""
 
