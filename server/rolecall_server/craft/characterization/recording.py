@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rolecall_server.craft.characterization.execution import Stage, run_recorder
-from rolecall_server.craft.characterization.inputs.calls import build
+from rolecall_server.craft.characterization.inputs.call_forms import build
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.inputs.survey import CallTarget, Survey
 from rolecall_server.craft.characterization.observation import IN_REPOSITORY, CandidateCall

@@ -10,7 +10,7 @@ from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, count
 
-from rolecall_server.craft.characterization.inputs.calls import snake_case
+from rolecall_server.craft.characterization.inputs.call_forms import snake_case
 from rolecall_server.craft.characterization.inputs.preparation import holds_preparation
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation
 from rolecall_server.python_trees import parse_expression

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from random import Random
 
-from rolecall_server.craft.characterization.inputs.calls import snake_case
+from rolecall_server.craft.characterization.inputs.call_forms import snake_case
 from rolecall_server.craft.characterization.study import Study
 from rolecall_server.craft.characterization.text.grouping import group
 from rolecall_server.craft.characterization.text.house_style import HouseStyle
