@@ -217,9 +217,21 @@ class Sources:
             raise NoSourceError
         if self._found(vars(sys.modules[module]), name) is not value:
             raise NoSourceError
-        if self.imports.setdefault(first, module) != module:
+        package = self._package_with(first, module)
+        if self.imports.setdefault(first, package) != package:
             raise NoSourceError
         return name
+
+    @staticmethod
+    def _package_with(name: str, module: str) -> str:
+        """Return the outermost package that has *name* of *module* under the same name: where people import it from."""
+        parts = module.split(".")
+        value = vars(sys.modules[module])[name]
+        for length in range(1, len(parts)):
+            package = sys.modules.get(".".join(parts[:length]))
+            if getattr(package, name, None) is value:
+                return ".".join(parts[:length])
+        return module
 
     @staticmethod
     def _found(names: dict[str, Any], name: str) -> Any:
