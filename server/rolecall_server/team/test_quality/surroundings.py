@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterable
 
 from rolecall_analysis import callers, definitions_in, import_graph, is_test_path, module_names, tests_of
@@ -15,6 +16,7 @@ _MAX_NEIGHBOURS = 24
 _MAX_CHARACTERS = 400_000
 _MAX_RELATED_FILES = 16
 _MAX_RELATED_CHARACTERS = 200_000
+_MAX_SEARCHED = 400
 _PROSE = ("*.md", "*.rst", "*.txt")
 _MAX_DOCUMENTS = 24
 
@@ -30,10 +32,37 @@ def subject_of(desk: Desk, path: str, symbols: Collection[str], budget_s: float)
         symbols,
         related=_related(desk, path),
         neighbours=neighbours_of(desk, path),
-        tests=tests_of(desk.snapshot, path)[:_MAX_RELATED_FILES],
+        tests=_tests(desk, path)[:_MAX_RELATED_FILES],
         documents=documents_of(desk),
         budget_s=budget_s,
     )
+
+
+def _tests(desk: Desk, path: str) -> list[str]:
+    """Return the test files that use the module *path*, those that name it in a text, then those that use a module
+    that imports it.
+    """
+    found = dict.fromkeys(tests_of(desk.snapshot, path))
+    modules = desk.snapshot.modules
+    name = next(iter(module_names(modules, path)), "")
+    if name and len(found) < _MAX_RELATED_FILES:
+        found |= dict.fromkeys(_tests_naming(desk, name))
+        importing = sorted(each for each, named in import_graph(desk.snapshot).items() if name in named)
+        paths = {names[0]: each for each in modules.files.values() if (names := module_names(modules, each))}
+        for each in importing[:_MAX_RELATED_FILES] if len(found) < _MAX_RELATED_FILES else ():
+            found |= dict.fromkeys(tests_of(desk.snapshot, paths[each]))
+    found.pop(path, None)
+    return list(found)
+
+
+def _tests_naming(desk: Desk, module: str) -> list[str]:
+    """Return the test files that hold the dotted name *module* in a text, as where an extension is asked for by name;
+    those that are named after it first.
+    """
+    last = module.rpartition(".")[2]
+    tests = sorted((one for one in desk.snapshot.files if is_test_path(one)), key=lambda one: (last not in one, one))
+    in_text = re.compile(rf"""["'][^"'\n]*\b{re.escape(module)}\b""")
+    return [one for one in tests[:_MAX_SEARCHED] if in_text.search(read_text_or_none(desk.workspace, one) or "")]
 
 
 def neighbours_of(desk: Desk, path: str) -> list[NearbyModule]:
