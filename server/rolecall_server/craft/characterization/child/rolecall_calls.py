@@ -139,6 +139,8 @@ class Probe:
             names[f"_{number}"] = operands[-1]
         states = [describe.state(value) for value in operands]
         inner = [self._inner(value) for value in operands]
+        # What is read off an iterator is gone.
+        views = [[] if describe.is_iterator(value) else self._views(value)[0] for value in operands]
         code, lazily = compile(call["expression"], "<call>", "eval"), False
         if self.tracer is not None:
             self.tracer.start()
@@ -155,18 +157,18 @@ class Probe:
             sys.settrace(None)
         seen["effects"] = []
         for number, value in enumerate(operands):
-            views = self._changes(value, states[number], inner[number], seen.setdefault("imports", {}))
-            if views:
-                seen["effects"].append([number, views])
+            before = (states[number], inner[number], views[number])
+            changes = self._changes(value, before, seen.setdefault("imports", {}))
+            if changes:
+                seen["effects"].append([number, changes])
         return seen
 
     def _inner(self, value: Any) -> dict[str, Any]:
         return dict(describe.inner_values(value, self.root)) if describe.is_own(value, self.root) else {}
 
-    def _changes(
-        self, value: Any, state: str | None, inner: dict[str, Any], imports: dict[str, str]
-    ) -> list[list[str]]:
-        """Return what can be read off *value* that is not as it was: all of it where no single part tells."""
+    def _changes(self, value: Any, before: tuple[Any, ...], imports: dict[str, str]) -> list[list[str]]:
+        """Return what can be read off *value* that is not as it was *before*: its state, its parts and its views."""
+        state, inner, viewed = before
         changed = [
             [template, written[0]]
             for template, part in self._inner(value).items()
@@ -176,6 +178,7 @@ class Probe:
         if not changed and (state is None or describe.state(value) == state):
             return []
         views, needed = (changed[:_MAX_CHANGES], {}) if changed else self._views(value)
+        views = [one for one in views if one not in viewed or describe.is_of_kind(one)]
         known = {template for template, _ in views}
         read = [one for one in describe.readings(value, self.names, self.root) if one[0] not in known]
         views = [one for one in views if not (read and describe.is_of_kind(one))] + read
