@@ -79,8 +79,27 @@ def test_an_exception_is_held_to_its_type_and_to_words_that_all_cases_share() ->
     one, other = calls("f({0})", ("1",), ("2",))
     text = text_of({one: raises("ValueError", "too low (0)"), other: raises("ValueError", "too low (0)")})
     assert '    with pytest.raises(ValueError, match=r"too low \\(0\\)"):\n        f(x)' in text
-    text = text_of({one: raises("ValueError", "1 is odd"), other: raises("ValueError", "2 is odd")})
+    text = text_of({one: raises("ValueError", "1 is odd"), other: raises("ValueError", "")})
     assert "    with pytest.raises(ValueError):\n        f(x)" in text
+
+
+def test_an_exception_is_held_to_the_words_of_each_case_where_they_differ() -> None:
+    one, other = calls("f({0})", ("1",), ("2",))
+    cases = {one: raises("ValueError", "1 is odd"), other: raises("ValueError", "2 is odd")}
+    text = text_of(cases)
+    assert '        (1, "1 is odd"),' in text
+    assert "    with pytest.raises(ValueError, match=re.escape(message)):\n        f(x)" in text
+    assert "re" in rendered(cases).modules
+    methods = text_of(cases, HouseStyle("unittest"))
+    assert "self.assertRaisesRegex(ValueError, re.escape(message))" in methods
+
+
+def test_a_long_object_with_a_method_called_has_a_name() -> None:
+    long = f"Cart({', '.join(str(number) for number in range(30))})"
+    call = CandidateCall("Cart.total", "{0}.total()", (long,), ("cart",))
+    text = text_of({call: gives(("{}", "3"))})
+    assert "    cart = Cart(" in text
+    assert text.endswith("    assert cart.total() == 3")
 
 
 def test_an_exception_that_comes_when_an_iterator_is_used_is_waited_for() -> None:

@@ -55,7 +55,9 @@ class Group:
     exception: str = ""
     exception_module: str = ""
     message: str = ""
-    """The start of the exception's text, where all cases share it."""
+    """The exception's text, where all cases share it."""
+    messages: Column | None = None
+    """The exception's text in each case, where they differ."""
     printed: Column | None = None
 
     @property
@@ -99,7 +101,8 @@ def _group(
     first, one = calls[0], seen[0]
     names = _operand_names(first.names, module_names)
     operands = tuple(Column(name, tuple(call.operands[place] for call in calls)) for place, name in enumerate(names))
-    messages = {each.message for each in seen}
+    messages = [each.message if len(each.message) <= _MAX_MESSAGE else "" for each in seen]
+    alike = len(set(messages)) == 1
     effects = tuple(
         (number, template, Column(f"{names[number]}_after", tuple(each.effects[place][1][row][1] for each in seen)))
         for place, (number, views) in enumerate(one.effects if one.kind == "value" else ())
@@ -113,9 +116,19 @@ def _group(
         effects=_apart(effects),
         exception=one.type_name if one.kind == "raises" else "",
         exception_module=one.exception_module,
-        message=next(iter(messages)) if len(messages) == 1 and len(one.message) <= _MAX_MESSAGE else "",
+        message=messages[0] if alike else "",
+        messages=None if alike or not all(map(_is_plain, messages)) else _messages(messages, names),
         printed=Column("printed", tuple(repr(each.printed) for each in seen)) if one.printed else None,
     )
+
+
+def _is_plain(message: str) -> bool:
+    return bool(message) and message.isprintable()
+
+
+def _messages(messages: Sequence[str], operands: Collection[str]) -> Column:
+    names = chain(["message"], (f"message_{number}" for number in count(2)))
+    return Column(next(one for one in names if one not in operands), tuple(map(repr, messages)))
 
 
 def _views(seen: Sequence[Observation], operands: Collection[str]) -> tuple[tuple[str, Column], ...]:
@@ -166,7 +179,8 @@ def _name(call: CandidateCall, seen: Observation, names: Sequence[str], used: se
     stem = f"{snake_case(owner.rpartition('.')[2])}_{snake_case(name)}" if owner else snake_case(name)
     options = [word for word in re.findall(r"\b(\w++)=\{", call.template) if word not in stem.split("_")]
     if options:
-        stem += f"_with_{'_and_'.join(options)}" if len(options) <= 2 else "_with_options"
+        named = "_and_".join(option.strip("_") for option in options)
+        stem += f"_with_{named}" if len(options) <= 2 else "_with_options"
     if seen.kind == "raises":
         stem += f"_raises_{snake_case(seen.type_name)}"
     elif seen.effects:

@@ -19,6 +19,7 @@ from rolecall_server.python_trees import parse_expression, parse_python
 
 _SINGLETONS = ("True", "False", "None")
 _MANY_DIGITS = 12
+_LONG = 60
 _PLAIN_TYPES = frozenset(
     {
         *(
@@ -116,8 +117,9 @@ def _split(group: Group) -> tuple[list[Column], list[str]]:
         *(column for _, column in group.views),
         *(column for _, _, column in group.effects),
         *([group.printed] if group.printed else []),
+        *([group.messages] if group.messages else []),
     ]
-    return [*columns, *(column for column in results if not _is_inlined(column))], stands
+    return [*columns, *(column for column in results if column is group.messages or not _is_inlined(column))], stands
 
 
 def _is_inlined(column: Column) -> bool:
@@ -195,7 +197,9 @@ def _is_plain_type(node: ast.Name | ast.Attribute) -> bool:
 def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -> list[str]:
     pad = " " * indent
     lines, stands = _prepared(group, stands, style, indent)
-    for number, _, _ in group.effects:  # what is looked at afterwards needs a name
+    # What is looked at afterwards needs a name; what is long and has a method called is read with one.
+    long = [place for place, stand in enumerate(stands) if len(stand) > _LONG and f"{{{place}}}." in group.template]
+    for number in dict.fromkeys([*long, *(number for number, _, _ in group.effects)]):
         name = group.operands[number].name
         if stands[number] != name:
             lines.append(
@@ -253,6 +257,8 @@ def _raises(group: Group, call: str, style: HouseStyle, indent: int) -> list[str
     pattern = re.escape(group.message).replace(r"\ ", " ") if group.message else ""
     literal = f'r"{pattern}"' if "\\" in pattern else f'"{pattern}"'
     usable = bool(pattern) and '"' not in pattern and pattern.isprintable()
+    if group.messages is not None:
+        literal, usable = f"re.escape({group.messages.name})", True
     if style.framework == "unittest":
         head = (
             f"self.assertRaisesRegex({group.exception}, {literal})"
