@@ -22,12 +22,13 @@ from rolecall_server.craft.characterization.inputs.survey import (
     Literals,
     Survey,
     constructor_parameters,
+    is_private,
     literals_in,
 )
 from rolecall_server.craft.characterization.inputs.variation import vary
-from rolecall_server.craft.characterization.observation import CandidateCall, Observation
+from rolecall_server.craft.characterization.observation import THROUGH_ANOTHER, CandidateCall, Observation
 from rolecall_server.craft.characterization.recording import Recording
-from rolecall_server.craft.characterization.selection import assertable, stable
+from rolecall_server.craft.characterization.selection import assertable, stable, tells
 from rolecall_server.sandbox import Mutant, NotRun
 
 # The two zones lie 21 hours apart and more: what depends on the local day or hour comes out otherwise in one.
@@ -90,8 +91,8 @@ class TrialState:
         return max(0.0, self.deadline - time.monotonic())
 
 
-def first_calls(work: TrialState, examples: Sequence[Example]) -> list[CandidateCall]:
-    return [call for target in work.targets for call in _first_calls_of(work, target, examples)]
+def first_calls(work: TrialState, targets: Sequence[CallTarget], examples: Sequence[Example]) -> list[CandidateCall]:
+    return [call for target in targets for call in _first_calls_of(work, target, examples)]
 
 
 def _first_calls_of(work: TrialState, target: CallTarget, examples: Sequence[Example]) -> list[CandidateCall]:
@@ -106,7 +107,7 @@ def _first_calls_of(work: TrialState, target: CallTarget, examples: Sequence[Exa
         numbers=literals_in([*nodes[:1], *own, *nodes[1:]]).numbers[:40],
     )
     work.sources[target.qualified_name] = sources
-    limit = min(MAX_CALLS, max(60, _MAX_FIRST_CALLS // len(work.targets)))
+    limit = min(MAX_CALLS, max(60, _MAX_FIRST_CALLS // (len(work.targets) or 1)))
     recorded = work.recording.calls.get(target.qualified_name, ())
     # A seed by name: which calls are made up for a target does not hang on the other targets.
     made_up = calls_of(target, sources, examples, Random(target.qualified_name), work.recording.passed)[:limit]
@@ -152,6 +153,9 @@ async def observe_new(work: TrialState, calls: Sequence[CandidateCall]) -> NotRu
 
 
 def usable(work: TrialState, call: CandidateCall, seen: Observation) -> bool:
+    """Return whether a test can use a call: one of what is not public, or not of this module, has to tell something."""
+    if (call.origin == THROUGH_ANOTHER or is_private(call.target)) and not tells(seen):
+        return False
     return assertable(read_with_documentation(work, call, seen)) and seen.duration_s < _SLOW_S
 
 

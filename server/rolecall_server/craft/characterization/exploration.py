@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from random import Random
 
@@ -14,6 +14,7 @@ from rolecall_server.craft.characterization.call_trials import (
     TrialState,
     first_calls,
     observe_new,
+    usable,
     variations,
 )
 from rolecall_server.craft.characterization.execution import Stage
@@ -29,6 +30,7 @@ from rolecall_server.sandbox import NotRun
 _ROUNDS = 2
 _SHARE_FOR_THE_REST = 0.6
 """The part of the time that is left to what comes after varying calls."""
+_MAX_PRIVATE = 40
 _BUILDERS = ("__init__", "__new__", "__post_init__")
 Report = Callable[[str, float | None], None]
 """Told what is going on, and how far it is (0 to 1) where that is known."""
@@ -46,7 +48,8 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     stage = replace(
         stage, imports={**{name: (module, name) for name, module in around.sources.items()}, **stage.imports}
     )
-    wanted = [one for one in known.targets if _is_wanted(one, subject.symbols)]
+    private = [one for one in known.private if _is_wanted(one, subject.symbols)]
+    wanted = [one for one in known.targets if _is_wanted(one, subject.symbols)] or private
     report("running the tests there are, to see what they pass", None)
     shown = [*map(pieces_in, subject.documents), *(one for tree in [known.tree] for one in pieces_of(tree))]
     recording = await record(stage, known, subject.tests, [one for one in shown if one])
@@ -66,9 +69,13 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     if refused is not None:
         return refused
     report(f"trying calls of {len(targets)} targets", None)
-    refused = await observe_new(work, await asyncio.to_thread(first_calls, work, examples))
+    refused = await observe_new(work, [*await asyncio.to_thread(first_calls, work, targets, examples), *recording.ways])
     if refused is not None:
         return refused
+    if unreached := _unreached(work, private):
+        report(f"trying calls of {len(unreached)} private functions that no public one leads to", None)
+        await observe_new(work, await asyncio.to_thread(first_calls, work, unreached, examples))
+        work.targets += unreached
     for number in range(_ROUNDS):
         if number and work.left_s < _SHARE_FOR_THE_REST * subject.budget_s:
             break  # the first round is made however late it is: what is found depends little on the machine
@@ -92,6 +99,16 @@ def _with_names(
 def _is_wanted(target: CallTarget, symbols: Collection[str]) -> bool:
     name = target.qualified_name
     return not symbols or any(name == symbol or name.startswith(f"{symbol}.") for symbol in symbols)
+
+
+def _unreached(work: TrialState, private: Sequence[CallTarget]) -> list[CallTarget]:
+    """Return the functions of *private* of which less than half was run by calls that a test can use, and by tests."""
+    reached = set(work.subject.covered)
+    for call, seen in work.seen.items():
+        if usable(work, call, seen):
+            reached |= seen.lines
+    lines = {one: set(_body_lines(one)) for one in private if one not in work.targets}
+    return [one for one, body in lines.items() if 2 * len(body & reached) < len(body)][:_MAX_PRIVATE]
 
 
 def _body_lines(target: CallTarget) -> list[int]:

@@ -16,9 +16,9 @@ Arc = tuple[int, int]
 """A line that follows another in one run of a function; a negative one stands for the function's start or end."""
 
 
-DOCUMENTED, IN_REPOSITORY, LIKELY, MADE_UP = range(4)
+DOCUMENTED, IN_REPOSITORY, LIKELY, MADE_UP, THROUGH_ANOTHER = range(5)
 """Where calls come from: an example in a docstring, a call in the repository, the types that the callable has or very
-likely has, anything else."""
+likely has, anything else. The last are calls of another module's function, through which the code is reached."""
 
 
 @dataclass(frozen=True)

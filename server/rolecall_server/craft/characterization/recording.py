@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rolecall_server.craft.characterization.execution import Stage, run_recorder
-from rolecall_server.craft.characterization.inputs.call_forms import build
+from rolecall_server.craft.characterization.inputs.call_forms import build, build_way
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
-from rolecall_server.craft.characterization.inputs.survey import CallTarget, Survey
+from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, Survey
 from rolecall_server.craft.characterization.observation import IN_REPOSITORY, CandidateCall
 from rolecall_server.python_trees import parse_expression
 from rolecall_server.sandbox.event_lines import GARBLED
@@ -32,6 +32,8 @@ class Recording:
     """The expressions that were seen for each parameter of a target; for the object of a method, its class."""
     instances: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     """Expressions that build an object of each class."""
+    ways: tuple[CandidateCall, ...] = ()
+    """The calls of other modules' functions that tests and documents make, through which the module's code runs."""
     imports: Mapping[str, str] = field(default_factory=dict[str, str])
     """The names of other modules that the expressions use, and the module of each."""
 
@@ -43,7 +45,11 @@ async def record(stage: Stage, known: Survey, tests: Sequence[str], examples: Se
     if not tests and not examples:
         return Recording()
     request = {
-        "targets": {str(line): target.qualified_name for target in known.targets for line in _first_lines(target)},
+        "targets": {
+            str(line): target.qualified_name
+            for target in (*known.targets, *known.private)
+            for line in _first_lines(target)
+        },
         "tests": list(tests),
         "examples": list(examples),
         "limit": _MAX_CALLS,
@@ -52,7 +58,7 @@ async def record(stage: Stage, known: Survey, tests: Sequence[str], examples: Se
     lines = await run_recorder(stage, request)
     imports = dict(_imports_of(lines, known))
     usable = [line for line in lines if _is_usable(line, imports)]
-    return replace(_of_calls(usable, known), instances=_instances(usable), imports=imports)
+    return replace(_of_calls(usable, known), instances=_instances(usable), ways=_ways(usable), imports=imports)
 
 
 def _first_lines(target: CallTarget) -> Iterator[int]:
@@ -84,7 +90,7 @@ def _is_usable(line: Mapping[str, Any], imports: Mapping[str, str]) -> bool:
 
 
 def _of_calls(lines: Sequence[Mapping[str, Any]], known: Survey) -> Recording:
-    targets = {target.qualified_name: target for target in known.targets}
+    targets = {target.qualified_name: target for target in (*known.targets, *known.private)}
     calls: dict[str, dict[CandidateCall, None]] = {}
     passed: dict[tuple[str, str], dict[str, None]] = {}
     for line in sorted((one for one in lines if "target" in one), key=lambda one: not one.get("direct")):
@@ -102,6 +108,28 @@ def _of_calls(lines: Sequence[Mapping[str, Any]], known: Survey) -> Recording:
     return Recording(
         {name: tuple(found) for name, found in calls.items()}, {place: tuple(found) for place, found in passed.items()}
     )
+
+
+def _ways(lines: Iterable[Mapping[str, Any]]) -> tuple[CandidateCall, ...]:
+    found: dict[CandidateCall, None] = {}
+    for line in lines:
+        with suppress(*GARBLED, SyntaxError):
+            call = _way(line)
+            if all(_is_flat(source) for source in call.operands):
+                found[call] = None
+    return tuple(found)
+
+
+def _way(line: Mapping[str, Any]) -> CandidateCall:
+    optional = ast.Constant(None)
+    parameters = [
+        CallableParameter(name, default=optional if name in line["optional"] else None) for name in line["plain"]
+    ]
+    parameters += [CallableParameter("more", many="*")] if line["more"] else []
+    parameters += [CallableParameter(name, keyword_only=True) for name in line["given"] if name not in line["plain"]]
+    parameters += [CallableParameter("words", many="**")] if line["words"] else []
+    given = {str(name): str(source) for name, source in {**line["given"], **line["words"]}.items()}
+    return build_way(line["way"], parameters, given, line["receiver"], [str(one) for one in line["more"]])
 
 
 def _is_flat(source: str) -> bool:

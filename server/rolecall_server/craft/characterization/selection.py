@@ -7,7 +7,9 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from rolecall_server.craft.characterization.behaviour import kind_of
-from rolecall_server.craft.characterization.observation import Arc, CandidateCall, Observation
+from rolecall_server.craft.characterization.observation import THROUGH_ANOTHER, Arc, CandidateCall, Observation
+
+_NOTHING = (("{}", "None"),)
 
 
 def assertable(seen: Observation) -> bool:
@@ -19,31 +21,46 @@ def assertable(seen: Observation) -> bool:
     return bool(seen.views or seen.effects)
 
 
+def tells(seen: Observation) -> bool:
+    """Return whether a call did anything that can be seen, other than coming to its end."""
+    return seen.kind != "value" or bool(seen.effects or seen.printed) or seen.views not in ((), _NOTHING)
+
+
 def choose(observations: Mapping[CandidateCall, Observation], known: Collection[Arc] = ()) -> list[CandidateCall]:
     """Return a small set of calls that takes every way through the code that all of them take, but for the *known*
     ones, and has every kind of outcome.
 
-    The call that adds most is taken first; of those that add as much, the simplest.
+    The call that adds most is taken first; of those that add as much, the simplest. Calls through another module's
+    function are taken only for ways that no other call takes.
     """
-    shows = {call: _shown(call, seen) - set(known) for call, seen in observations.items()}
-    left: set[Hashable] = set[Hashable]().union(*shows.values())
+    own: dict[CandidateCall, set[Hashable]] = {}
+    through: dict[CandidateCall, set[Hashable]] = {}
+    for call, seen in observations.items():
+        if call.origin == THROUGH_ANOTHER:
+            through[call] = set(seen.arcs)
+        else:
+            own[call] = {*seen.arcs, (call.target, kind_of(seen))}
+    chosen = _cover(own, set(known))
+    return [*chosen, *_cover(through, set(known).union(*(own[call] for call in chosen)))]
+
+
+def _cover(shows: Mapping[CandidateCall, set[Hashable]], known: set[Hashable]) -> list[CandidateCall]:
+    """Return a small set of calls that shows all that every call *shows*, but for what is *known*."""
+    new = {call: shown - known for call, shown in shows.items()}
+    left: set[Hashable] = set[Hashable]().union(*new.values())
     # What a call adds only shrinks: the first whose count still holds is the best there is.
-    queue = [(-len(shows[call]), call.cost(), number, call) for number, call in enumerate(observations)]
+    queue = [(-len(new[call]), call.cost(), number, call) for number, call in enumerate(new)]
     heapify(queue)
     chosen: list[CandidateCall] = []
     while left and queue:
         count, cost, number, best = heappop(queue)
-        adds = len(shows[best] & left)
+        adds = len(new[best] & left)
         if adds == -count and adds:
             chosen.append(best)
-            left -= shows[best]
+            left -= new[best]
         elif adds:
             heappush(queue, (-adds, cost, number, best))
-    return _without_superfluous(chosen, shows)
-
-
-def _shown(call: CandidateCall, seen: Observation) -> set[Hashable]:
-    return {*seen.arcs, (call.target, kind_of(seen))}
+    return _without_superfluous(chosen, new)
 
 
 def _without_superfluous(

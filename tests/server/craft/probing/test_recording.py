@@ -159,6 +159,111 @@ async def test_results_of_factories_objects_by_fields_and_constants_are_recorded
     assert found.imports == {"Square": "shapes"}  # what the module imports itself needs no import
 
 
+PLUG_IN = """
+import engine
+
+class Upper:
+    def change(self, text, mark):
+        return text.upper() + mark
+
+def _register():
+    engine.known["upper"] = Upper()
+
+_register()
+"""
+ENGINE = """
+import importlib
+
+known = {}
+
+def convert(text, plug_ins=(), *, mark="!"):
+    for name in plug_ins:
+        importlib.import_module(name)
+    return "".join(one.change(text, mark) for one in known.values())
+
+class Engine:
+    def __init__(self, *plug_ins):
+        self.plug_ins = plug_ins
+
+    def run(self, text):
+        return convert(text, self.plug_ins, mark="?")
+"""
+TESTS_OF_PLUG_IN = """
+from engine import Engine, convert
+
+def shout(text):
+    return convert(text, ["thing"])
+
+def test_convert():
+    assert shout("a") == "A!"
+
+def test_engine():
+    assert Engine("thing").run("b") == "B?"
+"""
+
+
+async def test_calls_of_other_modules_through_which_the_code_runs_are_recorded(stage_of: StageOf) -> None:
+    stage = await stage_of(PLUG_IN, engine=ENGINE, test_thing=TESTS_OF_PLUG_IN)
+    found = await recorded(stage, PLUG_IN, ["test_thing.py"])
+    assert [call.source for call in found.ways] == ["convert('a', plug_ins=['thing'])", "Engine('thing').run('b')"]
+    assert found.imports == {"convert": "engine", "Engine": "engine"}
+
+
+async def test_code_that_only_another_module_reaches_is_tested_through_it(stage_of: StageOf, tmp_path: Path) -> None:
+    text = PLUG_IN.replace("Upper", "_Upper")
+    found = await studied(await stage_of(text, engine=ENGINE, test_thing=TESTS_OF_PLUG_IN), text, ["test_thing.py"])
+    assert {call.target for call in found.cases} <= {"through_convert", "through_run"}
+    written = write_test_file(found, "thing", HouseStyle())
+    assert written is not None
+    assert "from engine import" in written
+    (tmp_path / "test_written.py").write_text(written)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_written.py"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout
+
+
+async def test_a_call_of_the_module_itself_goes_before_one_through_another(stage_of: StageOf) -> None:
+    text = """
+        def double(text):
+            return text * 2
+    """
+    engine = """
+        from thing import double
+
+        def twice(text):
+            return double(double(text))
+    """
+    tests = """
+        from engine import twice
+
+        def test_twice():
+            assert twice("a") == "aaaa"
+    """
+    found = await studied(await stage_of(text, engine=engine, test_thing=tests), text, ["test_thing.py"])
+    assert {call.target for call in found.cases} == {"double"}
+
+
+async def test_what_runs_what_it_is_handed_is_no_way_in(stage_of: StageOf) -> None:
+    text = """
+        def halved(number):
+            if number % 2:
+                raise ValueError("odd")
+            return number // 2
+    """
+    tests = """
+        import functools
+        import pytest
+        from thing import halved
+
+        def test_halved():
+            pytest.raises(ValueError, halved, 3)
+            assert functools.reduce(lambda one, other: one + halved(other), [2, 4], 0) == 3
+    """
+    found = await recorded(await stage_of(text, test_thing=tests), text, ["test_thing.py"])
+    assert found.ways == ()
+    assert sources(found, "halved") == ["halved(3)", "halved(2)", "halved(4)"]
+
+
 async def studied(stage: Stage, text: str, tests: Sequence[str] = ()) -> Study:
     subject = Subject(textwrap.dedent(text), tests=tests, budget_s=PATIENCE_S / 4)
     found = await study(stage, subject, lambda message, fraction: None)

@@ -152,3 +152,58 @@ async def test_the_same_module_gives_the_same_cases(stage_of: StageOf) -> None:
     stage = await stage_of(MODULE)
     one, other = [list((await studied(stage, MODULE, symbols=("Money",))).cases) for _ in range(2)]
     assert one == other
+
+
+async def test_setters_are_tested_by_what_they_change(stage_of: StageOf) -> None:
+    text = """
+        class Box:
+            def __init__(self, width: int) -> None:
+                self._width = width
+
+            @property
+            def width(self) -> int:
+                return self._width
+
+            @width.setter
+            def width(self, value: int) -> None:
+                if value < 0:
+                    raise ValueError("too narrow")
+                self._width = value
+    """
+    text = textwrap.dedent(text)
+    found = await studied(await stage_of(text), text)
+    assert {"Box.width", "Box.width.setter"} <= {call.target for call in found.cases}
+    written = write_test_file(found, "thing", HouseStyle())
+    assert written is not None
+    assert "    box.width = " in written
+    assert "setattr" not in written
+
+
+HIDDEN = """
+def _halved(number: int) -> int:
+    if number % 2:
+        raise ValueError("odd")
+    return number // 2
+
+
+def _doubled(number: int) -> int:
+    return number * 2
+
+
+def double(number: int) -> int:
+    return _doubled(number)
+
+
+def connect(address):
+    return _halved(address.open().port)
+"""
+
+
+async def test_a_private_function_that_nothing_public_leads_to_is_tested_itself(stage_of: StageOf) -> None:
+    found = await studied(await stage_of(HIDDEN), HIDDEN)
+    assert {call.target for call in found.cases} == {"_halved", "double"}
+
+
+async def test_a_private_function_is_tested_where_it_is_asked_for(stage_of: StageOf) -> None:
+    found = await studied(await stage_of(HIDDEN), HIDDEN, symbols=("_doubled",))
+    assert {call.target for call in found.cases} == {"_doubled"}

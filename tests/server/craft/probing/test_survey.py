@@ -62,6 +62,7 @@ def test_public_functions_constructors_methods_operators_and_properties_are_targ
         "Point": "constructor",
         "Point.__lt__": "method",
         "Point.norm": "property",
+        "Point.norm.setter": "setter",
         "Point.parse": "class method",
         "Pixel": "constructor",
     }

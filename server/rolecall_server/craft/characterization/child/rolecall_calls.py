@@ -150,6 +150,8 @@ class Probe:
             if self.request.get("harvest"):
                 return {"kind": "value", "parts": parts(value, self.root)}
             seen = self._value(value)
+            if call["expression"].startswith("setattr("):
+                seen["views"] = []  # only what it changes tells something
         except Exception as error:  # noqa: BLE001
             seen = {**self._raised(error), "lazily": lazily}
         if self.tracer is not None:

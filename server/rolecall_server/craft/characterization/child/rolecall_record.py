@@ -17,18 +17,22 @@ import json
 import os
 import sys
 import tempfile
-import time
+import threading
 import unittest
 from pathlib import Path
 from typing import Any
 
 from rolecall_sources import NoSourceError, Sources
+from rolecall_ways import called, entry_of, is_bound, is_runner
 
 _USAGE_ERROR = 4  # pytest's exit code where it does not know an option
 _MAX_OBJECTS = 8
+_MAX_LINE = 1500
 _MAX_FRAMES = 40
-_FOREIGN, _OWN, _TEST = range(3)
-"""Whose code it is: another's, the workspace's, that of its tests and examples."""
+_FOREIGN, _OWN, _TEST, _BUILDER = range(4)
+"""Whose code it is: another's, the workspace's, that of its tests and examples; and what builds another's objects."""
+_MAX_WAYS = 300
+"""So many calls of other functions, through which the module's own code runs, are recorded."""
 _TEST_PARTS = ("test", "tests", "testing", "conftest.py")
 
 
@@ -40,18 +44,19 @@ class CallRecorder:
         self.path: str = request["path"]
         self.targets: dict[int, str] = {int(line): name for line, name in request["targets"].items()}
         self.limit: int = request["limit"]
-        self.until_s = time.monotonic() + request["time_s"]
         self.report = report
         self.sources = Sources(request["module"], self.root)
         self.kinds: dict[Any, int] = {}
         self.told: dict[str, set[str]] = {}
         self.built: dict[str, set[str]] = {}
         self.pending: dict[Any, Any] = {}
+        self.ways: set[Any] = set()
+        self.told_ways: set[str] = set()
 
     def hook(self) -> Any:
         """Return the function that is told of every call, which has to be quick."""
         # Locals, as the function below runs at every call that Python makes.
-        kinds, pending = self.kinds, self.pending
+        kinds, pending, ways = self.kinds, self.pending, self.ways
 
         def told(frame: Any, event: str, argument: Any) -> None:
             if event == "call":
@@ -60,20 +65,55 @@ class CallRecorder:
                     kind = kinds[frame.f_code] = self._kind(frame.f_code)
                 if kind == _OWN:
                     self._enter(frame)
-            elif event == "return" and frame in pending:
-                given = pending.pop(frame)
-                with contextlib.suppress(Exception):
-                    self._returned(given, argument)
+                elif kind == _BUILDER:
+                    self._enter_builder(frame)
+            elif event == "return":
+                ways.discard(frame)
+                if frame in pending:
+                    given = pending.pop(frame)
+                    with contextlib.suppress(Exception):
+                        self._returned(given, argument)
 
         return told
 
     def _enter(self, frame: Any) -> None:
-        if time.monotonic() > self.until_s:
-            # The tests go on to their end, without what makes all their calls slow.
-            sys.setprofile(None)
-            return
         with contextlib.suppress(Exception):  # of an object of the workspace's
             self._called(frame, frame.f_code)
+        if frame.f_code.co_filename == self.path:
+            with contextlib.suppress(Exception):
+                self._note_way(frame)
+
+    def _enter_builder(self, frame: Any) -> None:
+        """Note how a test builds an object of another's class."""
+        if self._kind_of(frame.f_back) == _TEST:
+            with contextlib.suppress(Exception):
+                code, local = frame.f_code, dict(frame.f_locals)
+                self._build(local[code.co_varnames[0]], self._written(code, local, direct=True))
+
+    def _note_way(self, frame: Any) -> None:
+        """Note the call that a test makes of some other function, and that leads to *frame*, of the module."""
+        entry = entry_of(frame, lambda caller: self._kind_of(caller) == _TEST)
+        if entry is None or entry is frame or entry in self.ways or len(self.told_ways) >= _MAX_WAYS:
+            return
+        code = entry.f_code
+        self.ways.add(entry)
+        if code.co_filename == self.path or code.co_flags & 0x2A0 or is_runner(code.co_filename):
+            return
+        # What the function changed of its arguments since is passed as it is now: the call is tried before it is used.
+        local = dict(entry.f_locals)
+        if (call := self._written(code, local, direct=True)) is None:
+            return
+        line = {**call, **called(code, local, self.sources), "optional": sorted(self.sources.defaults_of(code))}
+        text = json.dumps(line, sort_keys=True)
+        if text not in self.told_ways and len(text) < _MAX_LINE:
+            self.told_ways.add(text)
+            self.report({**line, "imports": self.sources.imports_in(text)})
+
+    def _kind_of(self, frame: Any) -> int:
+        kind = self.kinds.get(frame.f_code)
+        if kind is None:
+            kind = self.kinds[frame.f_code] = self._kind(frame.f_code)
+        return kind
 
     def _kind(self, code: Any) -> int:
         """Return whose code it is."""
@@ -81,7 +121,8 @@ class CallRecorder:
         if name == "<example>":
             return _TEST
         if not name.startswith(self.root):
-            return _FOREIGN
+            builds = code.co_name == "__init__" and "site-packages" in name and not is_runner(name)
+            return _BUILDER if builds else _FOREIGN
         if is_test(name[len(self.root) :]):
             return _TEST
         return _FOREIGN if code.co_name in ("<module>", "<listcomp>", "<genexpr>", "<dictcomp>") else _OWN
@@ -117,9 +158,7 @@ class CallRecorder:
         for _ in range(_MAX_FRAMES):
             if caller is None:
                 return True
-            kind = self.kinds.get(caller.f_code)
-            if kind is None:
-                kind = self.kinds[caller.f_code] = self._kind(caller.f_code)
+            kind = self._kind_of(caller)
             if kind == _OWN:
                 return False
             if kind == _TEST:
@@ -132,7 +171,7 @@ class CallRecorder:
         n_plain, n_words = code.co_argcount, code.co_kwonlyargcount
         names = code.co_varnames
         defaults = self.sources.defaults_of(code)
-        skipped = 1 if _is_bound(code, names, local) else 0
+        skipped = 1 if is_bound(code, names, local) else 0
         given: dict[str, str] = {}
         more: list[str] = []
         words: dict[str, str] = {}
@@ -164,7 +203,7 @@ class CallRecorder:
             return
         line = {**call, "target": target, "receiver": receiver}
         text = json.dumps(line, sort_keys=True)
-        if text not in self.told[target] and len(text) < 1500:
+        if text not in self.told[target] and len(text) < _MAX_LINE:
             self.told[target].add(text)
             self.report({**line, "imports": self.sources.imports_in(text)})
 
@@ -224,18 +263,6 @@ def _given(code: Any) -> list[str]:
     n_given = code.co_argcount + code.co_kwonlyargcount
     n_given += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)
     return list(code.co_varnames[:n_given])
-
-
-def _is_bound(code: Any, names: tuple[str, ...], local: dict[str, Any]) -> bool:
-    """Return whether the first argument is what the method belongs to."""
-    if not code.co_argcount:
-        return False
-    if names[0] in ("self", "cls"):
-        return True
-    owner = local[names[0]]
-    kind = owner if isinstance(owner, type) else type(owner)
-    member = next((vars(one)[code.co_name] for one in kind.__mro__ if code.co_name in vars(one)), None)
-    return getattr(getattr(member, "fget", None) or member, "__code__", None) is code
 
 
 def arguments(call: dict[str, Any]) -> str:
@@ -316,6 +343,10 @@ def main(request_path: str, report_path: str) -> int:
         out.write(json.dumps(line) + "\n")
         out.flush()
 
+    # At its end what was seen so far has to do: a test may well wait for a network that is not there.
+    watch = threading.Timer(request["time_s"], os._exit, (0,))
+    watch.daemon = True
+    watch.start()
     recorder = CallRecorder(request, report)
     with contextlib.suppress(BaseException):
         run_examples(request["examples"], recorder)

@@ -4,45 +4,75 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
-from rolecall_server.craft.characterization.inputs.survey import CallTarget
-from rolecall_server.craft.characterization.observation import CandidateCall
+from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget
+from rolecall_server.craft.characterization.observation import THROUGH_ANOTHER, CandidateCall
 
 
 def build(target: CallTarget, given: Mapping[str, str], receiver: str = "", more: Sequence[str] = ()) -> CandidateCall:
     """Return a call of *target* with the parameters *given* as expressions, and *more* positional ones after them."""
-    names: list[str] = []
-    operands: list[str] = []
-
-    def operand(name: str, source: str) -> str:
-        names.append(name)
-        operands.append(source)
-        return f"{{{len(operands) - 1}}}"
-
+    form = _Form()
     callee = target.qualified_name
-    if target.kind in ("method", "property"):
-        place = operand(snake_case(target.owner), receiver)
+    if target.is_of_object:
+        place = form.operand(snake_case(target.owner), receiver)
         if target.kind == "property":
-            return CandidateCall(target.qualified_name, f"{place}.{target.name}", tuple(operands), tuple(names))
+            return form.call(target.qualified_name, f"{place}.{target.name}")
+        if target.kind == "setter":
+            attribute = target.qualified_name.split(".")[-2]
+            value = next(_arguments(target.parameters, given, more, form.operand), "None")
+            return form.call(target.qualified_name, f"setattr({place}, {attribute!r}, {value})")
         callee = place if target.name == "__call__" else f"{place}.{target.name}"
-    arguments = list(_arguments(target, given, more, operand))
+    arguments = list(_arguments(target.parameters, given, more, form.operand))
     template = target.operation or f"{callee}({', '.join(arguments)})"
     if target.is_async:
         template = f"asyncio.run({template})"
-    return CandidateCall(target.qualified_name, template, tuple(operands), tuple(names))
+    return form.call(target.qualified_name, template)
+
+
+def build_way(
+    callee: str, parameters: Sequence[CallableParameter], given: Mapping[str, str], receiver: str, more: Sequence[str]
+) -> CandidateCall:
+    """Return a call of *callee*, a function or class of another module, or a method of its object *receiver*."""
+    form = _Form()
+    place = form.operand("subject", receiver) if receiver else ""
+    arguments = list(_arguments(parameters, given, more, form.operand))
+    name = callee.rpartition(".")[2]
+    template = f"{place}.{name}({', '.join(arguments)})" if place else f"{callee}({', '.join(arguments)})"
+    return replace(form.call(f"through_{snake_case(name)}", template), origin=THROUGH_ANOTHER)
+
+
+class _Form:
+    """The operands of a call, in their order."""
+
+    def __init__(self) -> None:
+        self._names: list[str] = []
+        self._sources: list[str] = []
+
+    def operand(self, name: str, source: str) -> str:
+        """Add an operand and return what stands for it in the template."""
+        self._names.append(name)
+        self._sources.append(source)
+        return f"{{{len(self._sources) - 1}}}"
+
+    def call(self, target: str, template: str) -> CandidateCall:
+        return CandidateCall(target, template, tuple(self._sources), tuple(self._names))
 
 
 def _arguments(
-    target: CallTarget, given: Mapping[str, str], more: Sequence[str], operand: Callable[[str, str], str]
+    parameters: Sequence[CallableParameter],
+    given: Mapping[str, str],
+    more: Sequence[str],
+    operand: Callable[[str, str], str],
 ) -> Iterator[str]:
     by_position = True
-    for parameter in target.parameters:
+    for parameter in parameters:
         if parameter.many == "*":
             stem = parameter.name.removesuffix("s")
             yield from (operand(f"{stem}_{number}", source) for number, source in enumerate(more, 1))
             by_position = False
         elif parameter.many == "**":
-            known = {one.name for one in target.parameters}
+            known = {one.name for one in parameters}
             yield from (f"{name}={operand(name, source)}" for name, source in given.items() if name not in known)
         elif parameter.name not in given:
             by_position = by_position and parameter.positional_only

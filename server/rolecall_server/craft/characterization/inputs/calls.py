@@ -74,9 +74,10 @@ def calls_of(
     """
     seen = seen or {}
     real = list(dict.fromkeys(_from_examples(target, sources.survey, examples)))[:_MAX_FROM_REPOSITORY]
-    is_of_object = target.kind in ("method", "property")
     receivers = (
-        interleaved(seen.get((target.owner, ""), ()), instances_of(target.owner, sources)) if is_of_object else [""]
+        interleaved(seen.get((target.owner, ""), ()), instances_of(target.owner, sources))
+        if target.is_of_object
+        else [""]
     )
     # Hashes differ from process to process; that equal objects have equal ones can be asserted.
     if target.operation == "hash({0}) == hash({1})":

@@ -75,7 +75,7 @@ def _is_free(name: str, own: Survey) -> bool:
 
 def _builders(targets: Iterable[CallTarget], classes: Mapping[str, ast.ClassDef]) -> Iterator[CallTarget]:
     for target in targets:
-        if target.kind in ("method", "property") or target.is_async or target.name in _NO_FACTORIES:
+        if target.is_of_object or target.is_async or target.name in _NO_FACTORIES:
             continue
         node = target.node
         parameters = constructor_parameters(node, classes) if isinstance(node, ast.ClassDef) else target.parameters

@@ -56,7 +56,7 @@ class _Unroll(ast.NodeTransformer):
         self.statements.append(f"{new} = {ast.unparse(value)}")
         for step in steps:
             named = _Rename(old, new).visit(step)
-            self.statements.append(_statement(self.visit(named)))
+            self.statements.append(statement_of(self.visit(named)))
         return ast.Name(new, ast.Load())
 
     def _free(self, name: str) -> str:
@@ -76,7 +76,8 @@ class _Rename(ast.NodeTransformer):
         return ast.Name(self._new, node.ctx) if node.id == self._old else node
 
 
-def _statement(step: ast.expr) -> str:
+def statement_of(step: ast.expr) -> str:
+    """Return a step as a person writes it: what sets an attribute or an item as an assignment."""
     match step:
         case ast.Call(func=ast.Name(id="setattr"), args=[value, ast.Constant(value=str() as name), new]):
             return f"{ast.unparse(value)}.{name} = {ast.unparse(new)}"

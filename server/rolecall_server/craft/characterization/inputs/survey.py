@@ -6,13 +6,14 @@ import ast
 import builtins
 import doctest
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from rolecall_server.python_trees import parse_python
 
-TargetKind = Literal["function", "constructor", "method", "class method", "property"]
+AnyFunction = ast.FunctionDef | ast.AsyncFunctionDef
+TargetKind = Literal["function", "constructor", "method", "class method", "property", "setter"]
 
 _OPERATIONS = {
     "__eq__": "{0} == {1}",
@@ -80,13 +81,13 @@ class CallableParameter:
 
 @dataclass(frozen=True)
 class CallTarget:
-    """Something public of the module that can be called, read or compared."""
+    """Something of the module that can be called, read, set or compared."""
 
     qualified_name: str
     kind: TargetKind
     parameters: tuple[CallableParameter, ...]
     """Without ``self`` and ``cls``."""
-    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+    node: AnyFunction | ast.ClassDef
     owner: str = ""
     """The class it belongs to."""
 
@@ -94,6 +95,11 @@ class CallTarget:
     def name(self) -> str:
         """The last part of the qualified name."""
         return self.qualified_name.rpartition(".")[2]
+
+    @property
+    def is_of_object(self) -> bool:
+        """Return whether it needs an object of its class."""
+        return self.kind in ("method", "property", "setter")
 
     @property
     def is_async(self) -> bool:
@@ -139,6 +145,8 @@ class Survey:
     """The examples of each docstring."""
     borrowed: frozenset[str] = frozenset()
     """The names of other modules of the repository that arguments may use."""
+    private: tuple[CallTarget, ...] = ()
+    """Functions and methods that are not public: called where nothing public leads to them."""
 
 
 def survey(text: str) -> Survey:
@@ -152,7 +160,8 @@ def survey(text: str) -> Survey:
     classes = {node.name: node for node in statements if isinstance(node, ast.ClassDef)}
     return Survey(
         tree=tree,
-        targets=tuple(_targets(statements, classes)),
+        targets=tuple(_targets(statements, classes, _is_public)),
+        private=tuple(_targets(statements, classes, _is_private)),
         classes=classes,
         aliases=dict(_aliases(statements)),
         names=frozenset(_bound(statements)),
@@ -217,33 +226,50 @@ def _top_level(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             yield from _top_level(node.orelse)
 
 
-def _targets(statements: Sequence[ast.stmt], classes: Mapping[str, ast.ClassDef]) -> Iterator[CallTarget]:
+def _targets(
+    statements: Sequence[ast.stmt], classes: Mapping[str, ast.ClassDef], fits: Callable[[AnyFunction], bool]
+) -> Iterator[CallTarget]:
+    """Yield the functions that fit, and the classes that are public with their methods that fit."""
     seen: set[str] = set()
     for node in statements:
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _is_public(node):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and fits(node):
             if node.name not in seen:
                 yield CallTarget(node.name, "function", _parameters(node, bound=False), node)
             seen.add(node.name)
         elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-            yield from _class_targets(node, classes)
+            if fits is _is_public:
+                yield CallTarget(node.name, "constructor", constructor_parameters(node, classes) or (), node, node.name)
+            yield from _methods(node, fits)
 
 
-def _is_public(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+def _is_public(node: AnyFunction) -> bool:
     overloads = any(name.endswith("overload") for name in decorator_names(node))
     return not overloads and (not node.name.startswith("_") or node.name in _OPERATIONS)
 
 
-def _class_targets(node: ast.ClassDef, classes: Mapping[str, ast.ClassDef]) -> Iterator[CallTarget]:
-    yield CallTarget(node.name, "constructor", constructor_parameters(node, classes) or (), node, node.name)
+def _is_private(node: AnyFunction) -> bool:
+    return is_private(node.name)
+
+
+def is_private(qualified_name: str) -> bool:
+    """Return whether a function is not meant to be called from elsewhere."""
+    name = qualified_name.rpartition(".")[2]
+    # Two underscores: the name is another one outside of the class.
+    return name.startswith("_") and not name.startswith("__")
+
+
+def _methods(node: ast.ClassDef, fits: Callable[[AnyFunction], bool]) -> Iterator[CallTarget]:
     seen: set[str] = set()
     for below in _top_level(node.body):
-        if not isinstance(below, ast.FunctionDef | ast.AsyncFunctionDef) or not _is_public(below):
+        if not isinstance(below, ast.FunctionDef | ast.AsyncFunctionDef) or not fits(below):
             continue
-        if below.name in seen:  # the setter or deleter of a property
-            continue
-        seen.add(below.name)
         names = decorator_names(below)
         qualified = f"{node.name}.{below.name}"
+        if f"{below.name}.setter" in names:
+            yield CallTarget(f"{qualified}.setter", "setter", _parameters(below, bound=True), below, node.name)
+        if below.name in seen:
+            continue
+        seen.add(below.name)
         if any(name.endswith("property") for name in names):
             yield CallTarget(qualified, "property", (), below, node.name)
         elif "staticmethod" in names:
@@ -300,12 +326,12 @@ def _fields(node: ast.ClassDef) -> Iterator[CallableParameter]:
         yield CallableParameter(one.target.id, one.annotation, default)
 
 
-def decorator_names(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef) -> list[str]:
+def decorator_names(node: AnyFunction | ast.ClassDef) -> list[str]:
     """Return the dotted names of the decorators, without what they are called with."""
     return [ast.unparse(one.func if isinstance(one, ast.Call) else one) for one in node.decorator_list]
 
 
-def _parameters(node: ast.FunctionDef | ast.AsyncFunctionDef, *, bound: bool) -> tuple[CallableParameter, ...]:
+def _parameters(node: AnyFunction, *, bound: bool) -> tuple[CallableParameter, ...]:
     given = node.args
     plain = [*given.posonlyargs, *given.args]
     defaults: list[ast.expr | None] = [*[None] * (len(plain) - len(given.defaults)), *given.defaults]

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
-from rolecall_server.craft.characterization.inputs.preparation import unrolled
+from rolecall_server.craft.characterization.inputs.preparation import statement_of, unrolled
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES
 from rolecall_server.craft.characterization.observation import filled, is_atom
 from rolecall_server.craft.characterization.text.grouping import Column, Group, is_scalar
@@ -214,7 +214,7 @@ def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -
         lines.append(f"{pad}result = {lay_out(call, indent=indent, width=style.line_length, before=9)}")
         call = "result"
     elif not group.views:
-        lines.append(f"{pad}{lay_out(call, indent=indent, width=style.line_length)}")
+        lines += _alone(call, style, indent)
     looked_at = call if is_atom(call) else f"({call})"
     for template, column in group.views:
         lines += _assertion(template.format(looked_at), column, single, style, indent)
@@ -239,6 +239,13 @@ def _prepared(group: Group, stands: Sequence[str], style: HouseStyle, indent: in
     return lines, left
 
 
+def _alone(call: str, style: HouseStyle, indent: int) -> list[str]:
+    """Return a call of which the result is not looked at: one that sets an attribute as an assignment."""
+    if call.startswith("setattr("):
+        return _laid_out(statement_of(parse_expression(call)), style, indent)
+    return [f"{' ' * indent}{lay_out(call, indent=indent, width=style.line_length)}"]
+
+
 def _laid_out(statement: str, style: HouseStyle, indent: int) -> list[str]:
     """Return an assignment, or an expression that stands alone, in lines of the right length."""
     node = parse_python(statement).body[0]
@@ -252,7 +259,7 @@ def _laid_out(statement: str, style: HouseStyle, indent: int) -> list[str]:
 
 def _raises(group: Group, call: str, style: HouseStyle, indent: int) -> list[str]:
     pad = " " * indent
-    inner = f"{pad}    {lay_out(call, indent=indent + 4, width=style.line_length)}"
+    inner = "\n".join(_alone(call, style, indent + 4))
     # `re.escape` escapes spaces too, which mean something in verbose patterns only.
     pattern = re.escape(group.message).replace(r"\ ", " ") if group.message else ""
     literal = f'r"{pattern}"' if "\\" in pattern else f'"{pattern}"'
