@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, takewhile
 
 from rolecall_server.craft.characterization.call_trials import TrialState, confirmed, observe_new, usable, varied
 from rolecall_server.craft.characterization.execution import Verdicts, kill
@@ -13,6 +14,8 @@ from rolecall_server.craft.characterization.reach import CallReach
 from rolecall_server.sandbox import Mutant
 
 _VARIATIONS = 70
+_LEAST_CALLS = 4
+"""So many calls are tried on a mutant however slow they are."""
 
 
 async def kill_mutants(
@@ -28,8 +31,8 @@ async def kill_mutants(
 
     *least_s* is what may be spent even where the time is over.
     """
-    trials = await asyncio.to_thread(_trials, work, mutants, pool, limit)
     time_s = max(work.left_s, least_s)
+    trials = await asyncio.to_thread(_trials, work, mutants, pool, limit, time_s)
     if not trials or time_s < 1:
         return {}
     stage = replace(work.stage, timeout_s=time_s)
@@ -43,15 +46,26 @@ async def kill_mutants(
 
 
 def _trials(
-    work: TrialState, mutants: Sequence[Mutant], pool: Mapping[CandidateCall, Observation], limit: int
+    work: TrialState, mutants: Sequence[Mutant], pool: Mapping[CandidateCall, Observation], limit: int, time_s: float
 ) -> list[tuple[Mutant, Sequence[CandidateCall]]]:
     """Return the mutants that calls may reveal, each with those calls, shuffled so that lack of time affects all parts
     alike.
     """
     reach = CallReach(work.survey, work.targets, work.import_lines, pool)
-    trials = [(mutant, tried) for mutant in mutants if (tried := reach.of(mutant, limit))]
+    # Twice its share of both processes, as most mutants are told by one of the first calls.
+    share_s = 2 * 2 * time_s / max(1, len(mutants))
+    trials = [(mutant, _within(tried, pool, share_s)) for mutant in mutants if (tried := reach.of(mutant, limit))]
     work.random.shuffle(trials)
     return trials
+
+
+def _within(
+    calls: Sequence[CandidateCall], pool: Mapping[CandidateCall, Observation], time_s: float
+) -> Sequence[CandidateCall]:
+    """Return the first of *calls* that take *time_s* together, and at least a few."""
+    durations_s = accumulate(pool[call].duration_s for call in calls)
+    n_within = sum(1 for _ in takewhile(lambda total_s: total_s <= time_s, durations_s))
+    return calls[: max(n_within, _LEAST_CALLS)]
 
 
 async def hunt(

@@ -28,7 +28,7 @@ from rolecall_server.sandbox import Mutant, NotRun, even_choice, mutants_of
 _MAX_MUTANTS = 700
 _CALLS_A_MUTANT = (120, 1500)
 """The numbers of calls that are tried on a mutant: few on each first, then all on those that are left."""
-_SHARE_FOR_MUTANTS = 0.35
+_SHARE_FOR_MUTANTS = 0.5
 """The part of the time that mutants may take however late it is."""
 _LEAST_FOR_MUTANTS_S = 6.0
 _VAIN_HUNTS = 2
@@ -128,14 +128,14 @@ def _is_covered(arc: Arc, covered: frozenset[int]) -> bool:
 
 def _place(work: TrialState, call: CandidateCall) -> tuple[object, ...]:
     order = {target.qualified_name: number for number, target in enumerate(work.targets)}
-    return (order[call.target], call.cost())
+    return (order.get(call.target, len(order)), call.cost())
 
 
 def _target_lines(work: TrialState) -> set[int] | None:
     """Return the lines whose mutants are tried: those of a symbol and what it calls, or None for all lines of
     a module.
     """
-    if len(work.targets) == len(work.survey.targets):
+    if all(target in work.targets for target in work.survey.targets):
         return None
     return {line for target in work.targets for line in target.lines}
 
