@@ -99,6 +99,16 @@ def test_what_pytest_cannot_read_is_not_proposed(root: Path) -> None:
     assert "no_such_library" in ended.stderr
 
 
+def test_a_test_that_failed_before_stays_and_is_not_told_as_taken_out(root: Path) -> None:
+    tests = root / "tests/test_price.py"
+    tests.write_text(f"{tests.read_text()}\n\ndef test_that_fails():\n    assert total([1]) == 2\n")
+    ended = rolecall(root, "tests", "shop/price.py", "--yes")
+    assert ended.returncode == 0, ended.stderr
+    assert "Taken out" not in ended.stdout
+    assert "def test_that_fails():" in tests.read_text()
+    assert "def test_discount" in tests.read_text()
+
+
 def test_where_tests_may_not_run_none_are_written(root: Path) -> None:
     ended = rolecall(root, "tests", "shop/price.py", "--set", "rolecall.tests.run=false")
     assert ended.returncode == 1

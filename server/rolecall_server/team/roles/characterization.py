@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from rolecall_analysis import module_names, tests_of
 from rolecall_server.craft.characterization import HouseStyle, Stage, Study, read_style, study, write_test_file
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
+from rolecall_server.craft.characterization.text.placing import tests_added
 from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
-from rolecall_server.sandbox import NotRun, TestRun
+from rolecall_server.sandbox import FileCoverage, NotRun, TestRun
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_engineer import check_target
 from rolecall_server.team.test_quality.surroundings import subject_of
@@ -23,6 +24,8 @@ _RUNS = 3
 STUDY_S = 20.0
 """The time for making calls, beside that for running tests."""
 _MAX_NAMED = 8
+_SLOW_TESTS_S = 10.0
+"""Where the existing tests take longer, they do not run once more with the new ones."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,7 @@ async def write_plain_tests(
     place = await asyncio.to_thread(_place, request, desk)
     stage = _stage(request, desk, place.module)
     await trials.without_change(existing)
+    # Only for their count: what new tests in a file of their own do to them was seen in no run yet.
     found = await _study(stage, request, desk, None if anew else trials.before, budget_s)
     if not found.cases:
         raise NothingToTest(_nothing(request, found))
@@ -128,20 +132,43 @@ async def _proven(
     found: Study, place: _Place, trials: Trials, existing: Sequence[str]
 ) -> tuple[str, TestRun | NotRun, tuple[str, ...]]:
     """Return the test file without the tests that fail in one of three runs, each in another order; its last run; and
-    what was left out.
+    what was left out. The *existing* tests run with it in the last run, unless they take long.
     """
     dropped: set[str] = set()
-    targets = tuple(dict.fromkeys((*existing, place.path)))
+    before = trials.before if isinstance(trials.before, TestRun) else None
+    slow = before is not None and before.duration_s > _SLOW_TESTS_S
     orders = list(range(1, _RUNS))
     while True:
         order = orders.pop() if orders else 0  # the last run is that of the file as it is proposed
         text = await asyncio.to_thread(_written, found, place, dropped, order)
-        run = await trials.with_change({place.path: text}, (place.path,) if order else targets)
+        added = [f"{place.path}::{name}" for name in tests_added(text, place.base)]
+        targets = added if order or slow else list(dict.fromkeys([*existing, place.path]))
+        run = await trials.with_change({place.path: text}, targets)
         _check_read(run, place.path)
-        failing = _failing(run, place.path) - dropped
+        failing = _failing(run, added) - dropped
         dropped |= failing
         if not order and not failing:
-            return text, run, tuple(sorted(dropped))
+            return text, with_those_before(before, run) if before is not None and slow else run, tuple(sorted(dropped))
+
+
+def with_those_before(before: TestRun, run: TestRun | NotRun) -> TestRun | NotRun:
+    """Return *run*, of new tests alone, with the outcomes *before* and all that both reach."""
+    if not isinstance(run, TestRun) or run.status != "ran":
+        return run
+    coverage = {path: _union(before.coverage.get(path), now) for path, now in run.coverage.items()}
+    return replace(run, outcomes=(*before.outcomes, *run.outcomes), coverage=coverage)
+
+
+def _union(then: FileCoverage | None, now: FileCoverage) -> FileCoverage:
+    if then is None:
+        return now
+    return replace(
+        now,
+        executed_lines=now.executed_lines | then.executed_lines,
+        missing_lines=now.missing_lines & then.missing_lines,
+        # Which ones they are is not known: at least so many.
+        branches_covered=max(now.branches_covered, then.branches_covered),
+    )
 
 
 def _written(found: Study, place: _Place, dropped: set[str], shuffled: int) -> str:
@@ -167,13 +194,13 @@ def _check_read(run: TestRun | NotRun, path: str) -> None:
         raise NothingToTest(f"pytest could not read the tests that were written: {unread[0].message}")
 
 
-def _failing(run: TestRun | NotRun, path: str) -> set[str]:
-    """Return the names of the tests of *path* that did not pass."""
+def _failing(run: TestRun | NotRun, added: Sequence[str]) -> set[str]:
+    """Return the names of the tests that did not pass of those that were *added*: functions, or classes."""
     if not isinstance(run, TestRun):
         return set()
-    ids = [outcome.test_id for outcome in run.failed if outcome.test_id.partition("::")[0] == path]
     # A parameter may hold line ends.
-    return {re.sub(r"\[.*", "", test_id, flags=re.DOTALL).rpartition("::")[2] for test_id in ids if "::" in test_id}
+    ids = {re.sub(r"\[.*", "", outcome.test_id, flags=re.DOTALL) for outcome in run.failed}
+    return {one.rpartition("::")[2] for one in ids if any(one == new or one.startswith(f"{new}::") for new in added)}
 
 
 def _nothing(request: RunRequest, found: Study) -> str:
@@ -204,9 +231,15 @@ def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: s
 
 
 def _chosen_because(found: Study) -> str:
-    public = "it is public" if len(found.targets) == 1 else "they are public"
-    everything = len(found.targets) == sum(1 for _ in found.survey.targets)
-    return public if everything else f"{public} and the tests there are leave something out"
+    chosen = [one for one in found.targets if one in found.survey.targets]
+    if not chosen:
+        return "that is what was asked for" if len(found.targets) == 1 else "nothing here is public"
+    public = "it is public" if len(chosen) == 1 else "they are public"
+    private = (
+        ", or private and nothing public that was called leads to them" if len(found.targets) > len(chosen) else ""
+    )
+    everything = len(chosen) == len(found.survey.targets)
+    return f"{public if everything else f'{public} and the tests there are leave something out'}{private}"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -226,9 +259,9 @@ def _notes(
     if isinstance(after, TestRun) and request.path in after.coverage:
         now = after.coverage[request.path]
         then = before.coverage.get(request.path) if isinstance(before, TestRun) else None
+        n_all = len(now.executed_lines) + len(now.missing_lines)
         n_lines = len(now.executed_lines) - (len(then.executed_lines) if then else 0)
         n_branches = now.branches_covered - (then.branches_covered if then else 0)
-        n_all = len(now.executed_lines) + len(now.missing_lines)
         lines = f"{n_lines} of {n_all} lines"
         branches = f"{n_branches} of {now.branches_total} branches"
         notes.append(

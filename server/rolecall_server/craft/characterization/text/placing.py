@@ -53,6 +53,14 @@ def names_of_tests(text: str) -> set[str]:
     return {node.name.removeprefix("test_") for node in tree.body if isinstance(node, kinds)}
 
 
+def tests_added(text: str, base: str | None) -> list[str]:
+    """Return the tests and classes of tests at the top of *text* that are not in *base*, as pytest names them."""
+    before = names_of_tests(base) if base is not None else set[str]()
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    nodes = [node for node in parse_python(text).body if isinstance(node, kinds)]
+    return [node.name for node in nodes if node.name.removeprefix("test_") not in before]
+
+
 def _statements(rendered: Rendered, module: str, style: HouseStyle) -> Iterable[tuple[str, int]]:
     for name in sorted(rendered.modules):
         yield f"import {name}", _section(name, module)
