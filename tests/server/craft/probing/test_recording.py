@@ -264,6 +264,34 @@ async def test_what_runs_what_it_is_handed_is_no_way_in(stage_of: StageOf) -> No
     assert sources(found, "halved") == ["halved(3)", "halved(2)", "halved(4)"]
 
 
+async def test_files_that_tests_make_for_themselves_are_recorded_with_what_is_in_them(stage_of: StageOf) -> None:
+    text = """
+        def n_lines(path):
+            return sum(1 for _ in open(path))
+
+        def names(folder):
+            return sorted(one.name for one in folder.iterdir())
+    """
+    tests = """
+        import os
+        from thing import n_lines, names
+
+        def test_n_lines(tmp_path):
+            file = tmp_path / "some.txt"
+            file.write_text("a\\nb\\n")
+            assert n_lines(str(file)) == 2
+            file.write_bytes(b"\\xff")
+            os.mkdir(tmp_path / "sub")
+            (tmp_path / "sub" / "one").write_text("1")
+            assert names(tmp_path / "sub") == ["one"]
+    """
+    found = await recorded(await stage_of(text, test_thing=tests), text, ["test_thing.py"])
+    made = "[(file := tmp_path / 'some.txt'), file.write_text('a\\nb\\n'), file][-1]"
+    assert sources(found, "n_lines") == [f"n_lines(str({made}))"]
+    made = "[(folder := tmp_path / 'sub'), folder.mkdir(), (folder / 'one').write_text('1'), folder][-1]"
+    assert sources(found, "names") == [f"names({made})"]
+
+
 async def studied(stage: Stage, text: str, tests: Sequence[str] = ()) -> Study:
     subject = Subject(textwrap.dedent(text), tests=tests, budget_s=PATIENCE_S / 4)
     found = await study(stage, subject, lambda message, fraction: None)

@@ -207,3 +207,47 @@ async def test_a_private_function_that_nothing_public_leads_to_is_tested_itself(
 async def test_a_private_function_is_tested_where_it_is_asked_for(stage_of: StageOf) -> None:
     found = await studied(await stage_of(HIDDEN), HIDDEN, symbols=("_doubled",))
     assert {call.target for call in found.cases} == {"_doubled"}
+
+
+FILES = """
+import os
+
+
+def read_settings(path):
+    with open(path) as lines:
+        return dict(line.strip().split(" = ") for line in lines if " = " in line)
+
+
+def write_twice(text: str, filename: str) -> None:
+    with open(filename, "w") as out:
+        out.write(text * 2)
+
+
+def beside(file_path):
+    return os.path.join(os.path.dirname(file_path), "other.txt")
+
+
+def rename(path):
+    os.rename(path, "elsewhere.txt")
+    return 1
+
+
+def escape(text: str) -> None:
+    with open(text + "x", "w") as out:
+        out.write(text)
+"""
+
+
+async def test_files_are_read_and_written_in_the_temporary_folder_of_a_test(stage_of: StageOf, tmp_path: Path) -> None:
+    found = await studied(await stage_of(FILES), FILES)
+    assert {call.target for call in found.cases} == {"read_settings", "write_twice", "beside"}
+    assert found.left_out == dict.fromkeys(["rename", "escape"], "it reaches beyond its process")
+    written = write_test_file(found, "thing", HouseStyle())
+    assert written is not None
+    assert 'file = tmp_path / "a.txt"\n    file.write_text(' in written
+    assert "assert Path(filename).read_text() == filename_after" in written
+    (tmp_path / "test_written.py").write_text(written)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_written.py"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout
+    assert "tmp_path" not in (write_test_file(found, "thing", HouseStyle("unittest")) or "")

@@ -12,13 +12,15 @@ import importlib
 import inspect
 import io
 import itertools
+import os
+import pathlib
 import signal
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import rolecall_describe as describe
+import rolecall_files as files
 from rolecall_guard import Guard, Overtime, Refused
 from rolecall_parts import parts
 
@@ -82,6 +84,7 @@ class Probe:
         self.names = self._names()
         self.caches = [value.cache_clear for value in vars(self.module).values() if _is_cached(value)]
         self.root: str = request["root"]
+        self.folder = describe.folder
 
     def _names(self) -> dict[str, Any]:
         names = {}
@@ -89,7 +92,7 @@ class Probe:
             with contextlib.suppress(Exception):  # without it only the calls that name it fail
                 found = importlib.import_module(module)
                 names[name] = getattr(found, attribute) if attribute else found
-        return {**names, **vars(self.module)}
+        return {**names, **vars(self.module), files.NAME: describe.folder.path}
 
     def observe(self, call: dict[str, Any]) -> dict[str, Any]:
         """Make *call* and return what it did, in the form of the report."""
@@ -97,6 +100,10 @@ class Probe:
         # A result that is remembered would be given without the lines that lead to it.
         for clear in self.caches:
             clear()
+        self.guard.folder = ""
+        if any(files.NAME in source for source in call["operands"]):
+            self.folder.clear()
+            self.guard.folder = os.path.realpath(self.folder.path)
         limit_s: float = self.request["call_timeout_s"]
         printed = io.StringIO()
         seen: dict[str, Any] = {"id": call["id"]}
@@ -123,7 +130,7 @@ class Probe:
         if self.guard.tripped:
             seen["kind"] = "refused"
         seen["by_chance"] = self.guard.by_chance
-        seen["printed"] = printed.getvalue()[:400]
+        seen["printed"] = "" if self.folder.is_named_in(printed.getvalue()) else printed.getvalue()[:400]
         seen["pollutes"] = before is not None and not _is_only_more(before, self._state())
         return seen
 
@@ -166,7 +173,11 @@ class Probe:
         return seen
 
     def _inner(self, value: Any) -> dict[str, Any]:
-        return dict(describe.inner_values(value, self.root)) if describe.is_own(value, self.root) else {}
+        if describe.is_own(value, self.root):
+            return dict(describe.inner_values(value, self.root))
+        if isinstance(value, str) and self.names.get("Path", pathlib.Path) is not pathlib.Path:
+            return {}
+        return self.folder.contents(value)
 
     def _changes(self, value: Any, before: tuple[Any, ...], imports: dict[str, str]) -> list[list[str]]:
         """Return what can be read off *value* that is not as it was *before*: its state, its parts and its views."""
@@ -258,7 +269,7 @@ def _frames(error: BaseException) -> Iterator[tuple[Any, int]]:
 
 def _source_line(frame: Any, line: int) -> str:
     try:
-        with Path(frame.f_code.co_filename).open(encoding="utf-8") as text:
+        with pathlib.Path(frame.f_code.co_filename).open(encoding="utf-8") as text:
             return next(itertools.islice(text, line - 1, None), "").strip()
     except (OSError, UnicodeDecodeError):
         return ""

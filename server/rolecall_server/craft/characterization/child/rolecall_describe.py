@@ -1,6 +1,6 @@
 """Values as source text that a test can hold them to. Standard library of Python 3.8 only."""
 
-# pyright: basic
+# pyright: basic, reportMissingImports=false
 # It looks at objects of which nothing is known.
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ import enum
 import fractions
 import itertools
 import math
+import pathlib
 import re
 import sys
 import uuid
 from typing import Any
 
+from rolecall_files import Folder
+
+folder = Folder()
 _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _MAX_LITERAL = 800
 _MAX_ATTRIBUTES = 14
@@ -55,6 +59,8 @@ class _Writer:
         if depth > 6:
             raise _NoLiteralError
         kind = type(value)
+        if isinstance(value, pathlib.PurePath) or (kind is str and folder.is_named_in(value)):
+            return self._path(value)
         if value is None or value is Ellipsis or kind in (bool, int, str, bytes):
             return repr(value)
         if kind is float:
@@ -75,6 +81,17 @@ class _Writer:
         if kind in _FROM_DATETIME:
             return self._moment(value)
         return self._object(value, kind)
+
+    def _path(self, value: Any) -> str:
+        """Return a path in the folder of a call, or one that is not absolute."""
+        written = folder.written(value)
+        if written is not None:
+            return written
+        kind = pathlib.Path if isinstance(value, pathlib.Path) else type(value)
+        if isinstance(value, str) or value.is_absolute() or self.names.get(kind.__name__, kind) is not kind:
+            raise _NoLiteralError
+        self.imports[kind.__name__] = "pathlib"
+        return f"{kind.__name__}({str(value)!r})"
 
     def _float(self, value: float) -> str:
         if math.isnan(value):
@@ -188,6 +205,10 @@ def imports_of(found: list[list[str]]) -> dict[str, str]:
     imports = {}
     if any("tostring(" in view for view, _ in found):
         imports["tostring"] = "xml.etree.ElementTree"
+    if any("os." in view for view, _ in found):
+        imports["os"] = ""
+    if any("Path({})" in view for view, _ in found):
+        imports["Path"] = "pathlib"
     if any("itertools." in view for view, _ in found):
         imports["itertools"] = ""
     return imports
@@ -407,4 +428,4 @@ def _bounded_repr(value: Any) -> str | None:
 def clean_message(message: str, root: str) -> str:
     """Return the first line of an exception's text, empty where it names something of this machine."""
     first = message.partition("\n")[0]
-    return "" if root in first or _ADDRESS.search(first) else first[:200]
+    return "" if root in first or folder.is_named_in(first) or _ADDRESS.search(first) else first[:200]

@@ -23,6 +23,11 @@ _FORBIDDEN = {
     "_thread.start_joinable_thread",  # since Python 3.13
 }
 """Events of Python's audit that reach beyond the process."""
+_ON_FILES = {
+    *("open", "os.chmod", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.truncate"),
+    *("shutil.copyfile", "shutil.move", "shutil.rmtree"),
+}
+"""Those of which all arguments that name a file are changed or read: they may be in the folder of the call."""
 
 
 # Neither this nor `Refused` is an `Exception`: the code that is called may handle those.
@@ -41,6 +46,8 @@ class Guard:
         self.armed = False
         self.tripped = ""
         self.by_chance = False
+        self.folder = ""
+        """The folder that may be written to; empty for none."""
         # A hook of the audit cannot be taken off again; hence `armed`.
         sys.addaudithook(self.audit)
         # Only since Python 3.12 is the start of a thread an event.
@@ -59,8 +66,17 @@ class Guard:
         if not self.armed:
             return
         if event in _FORBIDDEN or (event == "open" and _writes(arguments)):
+            if self.folder and event in _ON_FILES and _are_below(self.folder, event, arguments):
+                return
             self.tripped = event
             raise Refused(event)
+
+
+def _are_below(folder: str, event: str, arguments: tuple[Any, ...]) -> bool:
+    """Return whether all paths among the *arguments* of *event* lead into *folder*."""
+    named = arguments[:1] if event == "open" else arguments
+    paths = [os.fsdecode(one) for one in named if isinstance(one, (str, bytes, os.PathLike))]
+    return bool(paths) and all(os.path.realpath(path).startswith(f"{folder}/") for path in paths)
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:

@@ -21,12 +21,14 @@ import math
 import pathlib
 import re
 import sys
+import tempfile
 import textwrap
 import types
 import uuid
 from typing import Any
 
 import rolecall_describe as describe
+import rolecall_files as files
 
 _MAX_ITEMS = 40
 _MAX_DEPTH = 6
@@ -168,6 +170,8 @@ class Sources:
         if depth > _MAX_DEPTH:
             raise NoSourceError
         kind = type(value)
+        if kind is str and self._is_temporary(value):
+            return f"str({self._file(pathlib.Path(value))})"
         if value is None or value is Ellipsis or kind in _PLAIN:
             return _plain_source(value, kind)
         if kind in (list, tuple, set, frozenset, dict):
@@ -307,10 +311,7 @@ class Sources:
             flags = f", {value.flags & ~re.UNICODE}" if value.flags & ~re.UNICODE else ""
             return f"re.compile({value.pattern!r}{flags})"
         if isinstance(value, pathlib.PurePath):
-            if value.is_absolute():
-                raise NoSourceError
-            name = "Path" if isinstance(value, pathlib.Path) else "PurePosixPath"
-            return f"{self._named(getattr(pathlib, name))}({str(value)!r})"
+            return self._path(value)
         if kind in (io.StringIO, io.BytesIO):
             return f"io.{kind.__name__}({self.write(value.getvalue(), depth + 1)})"
         if kind in _ITERATORS or kind in _COLLECTIONS:
@@ -322,6 +323,25 @@ class Sources:
         if isinstance(value, itertools.count):
             return f"itertools.{value!r}"
         return self._record(value, kind, depth)
+
+    def _is_temporary(self, path: str) -> bool:
+        """Return whether *path* is below the folder for what is temporary, and no part of the workspace."""
+        return path.startswith(f"{tempfile.gettempdir()}/") and not path.startswith(self.root)
+
+    def _path(self, value: Any) -> str:
+        if isinstance(value, pathlib.Path) and self._is_temporary(str(value)):
+            return self._file(value)
+        if value.is_absolute():
+            raise NoSourceError
+        name = "Path" if isinstance(value, pathlib.Path) else "PurePosixPath"
+        return f"{self._named(getattr(pathlib, name))}({str(value)!r})"
+
+    def _file(self, path: pathlib.Path) -> str:
+        """Return a file or folder that a test made for itself, with what is in it."""
+        written = files.made(path) if "\n" not in str(path) else None
+        if written is None:
+            raise NoSourceError
+        return written
 
     def _collection(self, value: Any, kind: Any, depth: int) -> str:
         if kind in _ITERATORS:

@@ -27,7 +27,7 @@ from rolecall_server.craft.characterization.inputs.survey import (
     constructor_parameters,
     last_name,
 )
-from rolecall_server.craft.characterization.inputs.usage import ANYTHING, likely_types
+from rolecall_server.craft.characterization.inputs.usage import ANYTHING, likely_types, names_file
 from rolecall_server.craft.characterization.observation import LIKELY, MADE_UP, CandidateCall
 
 MAX_CALLS = 400
@@ -221,6 +221,8 @@ def values_for(target: CallTarget, parameter: CallableParameter, sources: ValueS
 def _typed(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> list[str]:
     if parameter.annotation is not None:
         found = expressions(parameter.annotation, sources)
+        if names_file(parameter) and "str" in ast.unparse(parameter.annotation):
+            found = interleaved(expressions_of("filename", sources), found)
         if found and ast.unparse(parameter.annotation) not in ("Any", "object", "typing.Any"):
             return found
         if _class_named(parameter.annotation) in {*sources.classes, *sources.survey.classes}:

@@ -30,6 +30,14 @@ STRINGS = (
 )
 INTEGERS = (0, 1, 2, -1, 3, 5, 10, 12, 42, 100, 101, 1000, -7, 12345)
 FLOATS = (0.0, 1.0, 0.5, -1.5, 2.25, 10.0, 1234.5678, 1e-7, 1e10)
+FILES = (
+    "[(file := tmp_path / 'a.txt'), file.write_text('first line\\nsecond = 2\\n'), file][-1]",
+    "tmp_path / 'missing.txt'",
+    "[(folder := tmp_path / 'folder'), folder.mkdir(), (folder / 'b.txt').write_text('b'), folder][-1]",
+    "tmp_path",
+    "[(file := tmp_path / 'empty'), file.write_text(''), file][-1]",
+)
+"""Files and folders in the temporary folder of a test."""
 _SIMPLE: Mapping[str, tuple[str, ...]] = {
     "bool": ("True", "False"),
     "float": (*map(repr, FLOATS), "float('inf')", "-float('inf')", "float('nan')", "3"),
@@ -62,9 +70,10 @@ _SIMPLE: Mapping[str, tuple[str, ...]] = {
         "datetime.timedelta(milliseconds=4)",
     ),
     "Pattern": ("re.compile('a')", "re.compile('[0-9]+')"),
-    "Path": ("PurePosixPath('a/b.txt')", "PurePosixPath('a')"),
+    "Path": (*FILES, "PurePosixPath('a/b.txt')", "PurePosixPath('a')"),
     "PurePath": ("PurePosixPath('a/b.txt')", "PurePosixPath('a')"),
-    "PathLike": ("PurePosixPath('a/b.txt')", "PurePosixPath('a')"),
+    "PathLike": (*FILES, "PurePosixPath('a/b.txt')", "PurePosixPath('a')"),
+    "filename": tuple(f"str({file})" for file in FILES),
     "UUID": ("UUID(int=0)", "UUID(int=1)"),
     "StringIO": ("io.StringIO('a b\\nc\\n')", "io.StringIO('')"),
     "TextIO": ("io.StringIO('a b\\nc\\n')", "io.StringIO('')"),
@@ -91,6 +100,7 @@ IMPORTS: Mapping[str, tuple[str, str]] = {
     "timedelta": ("datetime", "timedelta"),
     "timezone": ("datetime", "timezone"),
     "re": ("re", ""),
+    "os": ("os", ""),
     "io": ("io", ""),
     "PurePosixPath": ("pathlib", "PurePosixPath"),
     "UUID": ("uuid", "UUID"),

@@ -8,7 +8,10 @@ import re
 from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
 
 ANYTHING = "Any"
+_A_FILE = r"(.*_)?(path|file_?name|fname|file|file_?path|folder|dir|directory|dirname)"
 _BY_NAME = (
+    ("Path", _A_FILE),
+    ("filename", _A_FILE),
     ("str", r"(text|string|word|name|msg|message|title|line|prefix|suffix|sep|separator|s|chars?|label|pattern|path)"),
     ("int", r"(n|num|number|count|size|length|width|index|i|k|limit|depth|start|stop|step|ndigits|year|month|day)"),
     ("float", r"(x|y|ratio|rate|value|seconds|weight|price|amount)"),
@@ -66,6 +69,11 @@ def likely_types(target: CallTarget, parameter: CallableParameter) -> list[str]:
         *(kind for kind, names in _BY_NAME if re.fullmatch(names, parameter.name)),
     ]
     return [*dict.fromkeys(found), ANYTHING]
+
+
+def names_file(parameter: CallableParameter) -> bool:
+    """Return whether a parameter is called as one that takes a file or folder."""
+    return re.fullmatch(_A_FILE, parameter.name) is not None
 
 
 def _default_type(parameter: CallableParameter) -> list[str]:

@@ -44,6 +44,7 @@ def vary_expression(source: str, strings: Sequence[str], random: Random) -> str:
     fixed |= {id(part) for node in ast.walk(tree) if _is_strict(node) for part in node.args}
     fixed |= {id(part) for node in ast.walk(tree) if is_preparation(node) for part in (node.value, node.slice)}
     fixed |= {id(node.args[1]) for node in ast.walk(tree) if isinstance(node, ast.Call) and _is_setting(node)}
+    fixed |= {id(node.right) for node in ast.walk(tree) if _is_in_folder(node)}
     places = [node for node in ast.walk(tree) if _is_variable(node) and id(node) not in fixed]
     if not places:
         return source
@@ -59,6 +60,11 @@ class _Exchange(ast.NodeTransformer):
 
     def visit(self, node: ast.AST) -> ast.AST:
         return self.new if node is self.old else super().visit(node)
+
+
+def _is_in_folder(node: ast.AST) -> TypeGuard[ast.BinOp]:
+    """Return whether a node is a file in a test's folder, whose name says nothing."""
+    return isinstance(node, ast.BinOp) and isinstance(node.left, ast.Name) and isinstance(node.op, ast.Div)
 
 
 def _is_setting(node: ast.Call) -> bool:

@@ -15,6 +15,8 @@ from rolecall_server.craft.characterization.inputs.preparation import holds_prep
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation
 from rolecall_server.python_trees import parse_expression
 
+FOLDER = "tmp_path"
+"""The fixture of pytest's that is an empty folder of the test's own."""
 _OPERATIONS = {
     "eq": "equals", "ne": "differs_from", "lt": "is_less_than", "le": "is_at_most", "gt": "is_greater_than",
     "ge": "is_at_least", "str": "as_text", "repr": "repr", "len": "length", "iter": "iteration", "getitem": "item",
@@ -23,7 +25,9 @@ _OPERATIONS = {
     "float": "as_float", "reversed": "reversed", "format": "format",
 }  # fmt: skip
 # pytest takes a parameter called `request`, `capsys` or `monkeypatch` for its fixture.
-_RESERVED = frozenset({"request", "self", "cls", "pytest", "capsys", "monkeypatch", "expected", "result", "printed"})
+_RESERVED = frozenset(
+    {"request", "self", "cls", "pytest", "capsys", "monkeypatch", FOLDER, "expected", "result", "printed"}
+)
 _MAX_MESSAGE = 60
 
 
@@ -61,6 +65,11 @@ class Group:
     printed: Column | None = None
 
     @property
+    def needs_folder(self) -> bool:
+        """Return whether it uses a temporary folder."""
+        return any(FOLDER in source for column in self.operands for source in column.sources)
+
+    @property
     def n_cases(self) -> int:
         """Return the number of calls that it makes."""
         return len(self.operands[0].sources) if self.operands else 1
@@ -91,8 +100,10 @@ def _form(call: CandidateCall, seen: Observation) -> Hashable:
     if seen.kind == "raises":
         outcome = (seen.type_name, seen.exception_module, seen.lazily)
     # What takes statements to make stands in the body of a test, so that its cases have to share it.
-    prepared = tuple(operand if holds_preparation(operand) else "" for operand in call.operands)
-    return (call.target, call.template, seen.kind, outcome, prepared)
+    prepared = tuple(operand if holds_preparation(operand) or FOLDER in operand else "" for operand in call.operands)
+    # The folder is there in the body of a test alone, and so is what names it.
+    named = tuple(literal for _, literal in seen.views if FOLDER in literal)
+    return (call.target, call.template, seen.kind, outcome, prepared, named)
 
 
 def _group(

@@ -12,7 +12,7 @@ from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.inputs.preparation import statement_of, unrolled
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES
 from rolecall_server.craft.characterization.observation import filled, is_atom
-from rolecall_server.craft.characterization.text.grouping import Column, Group, is_scalar
+from rolecall_server.craft.characterization.text.grouping import FOLDER, Column, Group, is_scalar
 from rolecall_server.craft.characterization.text.house_style import HouseStyle
 from rolecall_server.craft.characterization.text.layout import lay_out, on_one_line, with_quotes
 from rolecall_server.python_trees import parse_expression, parse_python
@@ -123,12 +123,12 @@ def _split(group: Group) -> tuple[list[Column], list[str]]:
 
 
 def _is_inlined(column: Column) -> bool:
-    return column.constant and len(column.sources[0]) <= 40
+    return column.constant and (len(column.sources[0]) <= 40 or FOLDER in column.sources[0])
 
 
 def _write_pytest(group: Group, style: HouseStyle) -> str:
     columns, stands = _split(group)
-    arguments = [column.name for column in columns] + (["capsys"] if group.printed else [])
+    arguments = [column.name for column in columns] + [FOLDER] * group.needs_folder + ["capsys"] * bool(group.printed)
     body = _body(group, stands, style, indent=4)
     head = _parametrize(columns, style) if columns else []
     return "\n".join([*head, *_definition(group.name, arguments, style), *body])
