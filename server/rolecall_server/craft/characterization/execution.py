@@ -254,6 +254,7 @@ def _observation(answer: Mapping[str, Any]) -> Observation:
         by_chance=answer.get("by_chance", False),
         arcs=frozenset((start, end) for start, end in answer.get("arcs", ())),
         parts=tuple((template, kind, look) for template, kind, look in answer.get("parts", ())),
+        warns=tuple((name, module) for name, module in answer.get("warns", ())),
         pollutes=answer.get("pollutes", False),
         duration_s=answer.get("duration_s", 0.0),
     )

@@ -108,6 +108,8 @@ class Observation:
     arcs: frozenset[Arc] = frozenset()
     parts: tuple[Part, ...] = ()
     """The objects of the workspace that the result is or holds, where that was asked for."""
+    warns: tuple[tuple[str, str], ...] = ()
+    """The kinds of warnings it gave: a name and its module each."""
     pollutes: bool = False
     """It changed the module's own state."""
     duration_s: float = 0.0

@@ -251,3 +251,33 @@ async def test_files_are_read_and_written_in_the_temporary_folder_of_a_test(stag
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout
     assert "tmp_path" not in (write_test_file(found, "thing", HouseStyle("unittest")) or "")
+
+
+WARNING = """
+import warnings
+
+
+class OldName(UserWarning):
+    pass
+
+
+def total(prices: list[int]) -> int:
+    warnings.warn("use sum", OldName, stacklevel=2)
+    return sum(prices)
+"""
+
+
+async def test_a_warning_is_waited_for_where_the_repository_makes_errors_of_them(
+    stage_of: StageOf, tmp_path: Path
+) -> None:
+    found = await studied(await stage_of(WARNING), WARNING, symbols=("total",))
+    (tmp_path / "pytest.ini").write_text("[pytest]\nfilterwarnings = error::UserWarning\n")
+    for framework in ("pytest", "unittest"):
+        written = write_test_file(found, "thing", HouseStyle(framework))
+        assert written is not None
+        assert "arns(OldName):\n" in written
+        (tmp_path / f"test_{framework}.py").write_text(written)
+    plugins = ["-p", "no:cacheprovider", "-p", "no:asyncio"]  # whose own warnings are no matter here
+    command = [sys.executable, "-m", "pytest", "-q", *plugins, "test_pytest.py", "test_unittest.py"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stdout

@@ -17,6 +17,7 @@ import pathlib
 import signal
 import sys
 import time
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import rolecall_describe as describe
@@ -152,13 +153,17 @@ class Probe:
         if self.tracer is not None:
             self.tracer.start()
         try:
-            value, lazily = eval(code, names), False  # noqa: S307
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                value, lazily = eval(code, names), False  # noqa: S307
             lazily = describe.is_iterator(value)
             if self.request.get("harvest"):
                 return {"kind": "value", "parts": parts(value, self.root)}
             seen = self._value(value)
             if call["expression"].startswith("setattr("):
                 seen["views"] = []  # only what it changes tells something
+            seen["warns"] = self._categories(caught)
+            seen["imports"].update((name, module) for name, module in seen["warns"] if module != "builtins")
         except Exception as error:  # noqa: BLE001
             seen = {**self._raised(error), "lazily": lazily}
         if self.tracer is not None:
@@ -171,6 +176,11 @@ class Probe:
             if changes:
                 seen["effects"].append([number, changes])
         return seen
+
+    def _categories(self, caught: list[Any]) -> list[tuple[str, str]]:
+        """Return the kinds of the warnings that are about the workspace's own code, or about the call itself."""
+        own = [one.category for one in caught if one.filename == "<call>" or one.filename.startswith(self.root)]
+        return sorted({(kind.__name__, kind.__module__) for kind in own})
 
     def _inner(self, value: Any) -> dict[str, Any]:
         if describe.is_own(value, self.root):

@@ -63,6 +63,8 @@ class Group:
     messages: Column | None = None
     """The exception's text in each case, where they differ."""
     printed: Column | None = None
+    warns: tuple[str, ...] = ()
+    """The kinds of warnings that each call gives."""
 
     @property
     def needs_folder(self) -> bool:
@@ -103,7 +105,7 @@ def _form(call: CandidateCall, seen: Observation) -> Hashable:
     prepared = tuple(operand if holds_preparation(operand) or FOLDER in operand else "" for operand in call.operands)
     # The folder is there in the body of a test alone, and so is what names it.
     named = tuple(literal for _, literal in seen.views if FOLDER in literal)
-    return (call.target, call.template, seen.kind, outcome, prepared, named)
+    return (call.target, call.template, seen.kind, outcome, prepared, named, seen.warns)
 
 
 def _group(
@@ -129,6 +131,7 @@ def _group(
         exception_module=one.exception_module,
         message=messages[0] if alike else "",
         messages=None if alike or not all(map(_is_plain, messages)) else _messages(messages, names),
+        warns=tuple(name for name, _ in one.warns),
         printed=Column("printed", tuple(repr(each.printed) for each in seen)) if one.printed else None,
     )
 

@@ -210,9 +210,14 @@ def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -
     if group.exception:
         return [*lines, *_raises(group, call, style, indent)]
     single = group.n_cases == 1
-    if len(group.views) > 1:
-        lines.append(f"{pad}result = {lay_out(call, indent=indent, width=style.line_length, before=9)}")
+    if group.warns:
+        lines.append(f"{pad}with {_warning(group.warns, style)}:")
+    if len(group.views) > 1 or (group.views and group.warns):
+        inner = indent + 4 * bool(group.warns)
+        lines.append(f"{' ' * inner}result = {lay_out(call, indent=inner, width=style.line_length, before=9)}")
         call = "result"
+    elif group.warns:
+        lines += _alone(call, style, indent + 4)
     elif not group.views:
         lines += _alone(call, style, indent)
     looked_at = call if is_atom(call) else f"({call})"
@@ -237,6 +242,11 @@ def _prepared(group: Group, stands: Sequence[str], style: HouseStyle, indent: in
         left.append(rest)
         lines += [line for one in statements for line in _laid_out(one, style, indent)]
     return lines, left
+
+
+def _warning(kinds: Sequence[str], style: HouseStyle) -> str:
+    given = kinds[0] if len(kinds) == 1 else f"({', '.join(kinds)})"
+    return f"{'self.assertWarns' if style.framework == 'unittest' else 'pytest.warns'}({given})"
 
 
 def _alone(call: str, style: HouseStyle, indent: int) -> list[str]:
