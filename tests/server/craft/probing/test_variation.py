@@ -31,6 +31,12 @@ def test_the_same_chance_gives_the_same_variation() -> None:
     assert vary_expression("'hello'", ["x"], Random(3)) == vary_expression("'hello'", ["x"], Random(3))
 
 
+@given(SCALARS.filter(lambda value: value is not None))
+def test_a_scalar_alone_varies_as_well(value: object) -> None:
+    found = {vary_expression(repr(value), ["other"], Random(seed)) for seed in range(20)}
+    assert found - {repr(value)}
+
+
 def test_what_has_no_literal_stays() -> None:
     assert vary_expression("lambda x: x", [], Random(0)) == "lambda x: x"
 
@@ -46,3 +52,8 @@ def test_one_operand_of_a_call_changes_and_the_call_keeps_its_form() -> None:
 def test_the_text_of_an_element_stays_as_what_is_there_instead_is_none() -> None:
     source = "fromstring('<p/>')"
     assert all(vary_expression(source, ["x"], Random(seed)) == source for seed in range(20))
+
+
+def test_a_text_keeps_its_form_where_a_word_becomes_another_that_is_known() -> None:
+    found = {vary_expression("'<p>a</p>'", ["ul"], Random(seed)) for seed in range(200)}
+    assert "'<ul>a</ul>'" in found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-import copy
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from random import Random
@@ -13,6 +13,7 @@ from rolecall_server.craft.characterization.inputs.preparation import is_prepara
 from rolecall_server.craft.characterization.observation import LIKELY, CandidateCall
 from rolecall_server.python_trees import parse_expression
 
+_WORD = re.compile(r"[^\W\d]\w*")
 _LETTERS = "aAbz09_- .,éß"
 _MAX_CHARACTERS = 80
 _STRICT = ("fromstring", "UUID")
@@ -49,7 +50,7 @@ def vary_expression(source: str, strings: Sequence[str], random: Random) -> str:
     if not places:
         return source
     chosen = random.choice(places)
-    changed = _Exchange(chosen, _varied(chosen, strings, random)).visit(copy.copy(tree))
+    changed = _Exchange(chosen, _varied(chosen, strings, random)).visit(tree)
     return ast.unparse(changed)
 
 
@@ -109,7 +110,7 @@ def _varied(node: ast.AST, strings: Sequence[str], random: Random) -> ast.expr: 
         case ast.List() | ast.Tuple() | ast.Set():
             return _vary_items(node, random)
         case ast.Dict():
-            return _vary_pairs(node, random)
+            return _vary_pairs(node, strings, random)
         case ast.expr():
             return node
         case _:
@@ -131,7 +132,7 @@ def _vary_integer(number: int, random: Random) -> int:
 
 
 def vary_text(text: str, strings: Sequence[str], random: Random) -> str:
-    """Return *text* with one change, at most 80 characters long."""
+    """Return *text* with one change, at most 80 characters long, or as long as it was."""
     place = random.randrange(len(text) + 1)
     head, tail = text[:place], text[place:]
     other = random.choice(strings) if strings else ""
@@ -150,12 +151,24 @@ def vary_text(text: str, strings: Sequence[str], random: Random) -> str:
         lambda: f"{text} {other}",
         lambda: f"{text}_{other}",
         lambda: other,
+        # Texts with a form of their own, as markup, keep it where a word of theirs becomes another that is known.
+        lambda: _with_word(text, other, random),
+        lambda: _with_word(text, other, random),
+        lambda: _with_word(text, other, random),
         lambda: text + text,
         lambda: text[::-1],
         lambda: text.replace("_", "-").replace(" ", "_"),
         lambda: f"{text}{random.randrange(12)}",
     )
-    return random.choice(forms)()[:_MAX_CHARACTERS]
+    return random.choice(forms)()[: max(_MAX_CHARACTERS, len(text))]
+
+
+def _with_word(text: str, other: str, random: Random) -> str:
+    """Return *text* with *other* in the place of one of its words, wherever that stands."""
+    words = _WORD.findall(text)
+    if not words:
+        return other
+    return re.sub(rf"\b{re.escape(random.choice(words))}\b", lambda _: other, text)
 
 
 def _vary_items(node: ast.List | ast.Tuple | ast.Set, random: Random) -> ast.expr:
@@ -176,10 +189,10 @@ def _vary_items(node: ast.List | ast.Tuple | ast.Set, random: Random) -> ast.exp
     return type(node)(items, ast.Load())
 
 
-def _vary_pairs(node: ast.Dict, random: Random) -> ast.expr:
+def _vary_pairs(node: ast.Dict, strings: Sequence[str], random: Random) -> ast.expr:
     pairs = list(zip(node.keys, node.values, strict=True))
     if pairs and random.random() < 0.5:
         pairs.pop(random.randrange(len(pairs)))
     else:
-        pairs.append((ast.Constant(random.choice(("a", "b", "key"))), ast.Constant(random.randrange(3))))
+        pairs.append((ast.Constant(random.choice(("a", "b", "key", *strings))), ast.Constant(random.randrange(3))))
     return ast.Dict([key for key, _ in pairs], [value for _, value in pairs])
