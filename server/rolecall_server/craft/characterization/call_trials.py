@@ -26,7 +26,13 @@ from rolecall_server.craft.characterization.inputs.survey import (
     literals_in,
 )
 from rolecall_server.craft.characterization.inputs.variation import vary
-from rolecall_server.craft.characterization.observation import THROUGH_ANOTHER, CandidateCall, Observation
+from rolecall_server.craft.characterization.observation import (
+    DOCUMENTED,
+    IN_REPOSITORY,
+    THROUGH_ANOTHER,
+    CandidateCall,
+    Observation,
+)
 from rolecall_server.craft.characterization.recording import Recording
 from rolecall_server.craft.characterization.selection import assertable, stable, tells
 from rolecall_server.sandbox import Mutant, NotRun
@@ -38,6 +44,7 @@ _ELSEWHERE = (
 )
 _VARIATIONS = 70
 _ALIKE = 40
+_SHARE_OF_REAL = 0.6
 _MAX_FIRST_CALLS = 4500
 _SLOW_S = 0.1
 _LEAST_S = 15.0
@@ -185,24 +192,36 @@ def read_with_documentation(work: TrialState, call: CandidateCall, seen: Observa
 
 
 def variations(work: TrialState, seen: Mapping[CandidateCall, Observation]) -> list[CandidateCall]:
-    """Variations of the calls that stand for a behaviour each."""
-    usable = {call: one for call, one in seen.items() if one.kind in ("value", "raises")}
+    """Variations of the calls that stand for a behaviour each, and of those that somebody made."""
+    ended = {call: one for call, one in seen.items() if one.kind in ("value", "raises")}
     by_target: dict[str, list[CandidateCall]] = {}
-    for group in cluster(usable):
-        if assertable(read_with_documentation(work, group.representative, usable[group.representative])):
-            by_target.setdefault(group.representative.target, []).append(group.representative)
+    for call in dict.fromkeys([*(group.representative for group in cluster(ended)), *filter(_is_real, ended)]):
+        if assertable(read_with_documentation(work, call, ended[call])):
+            by_target.setdefault(call.target, []).append(call)
     found: list[CandidateCall] = []
     for name, seeds in by_target.items():
         found += varied(work, name, seeds, _VARIATIONS)
     return found
 
 
-def varied(work: TrialState, target: str, seeds: Sequence[CandidateCall], how_many: int) -> list[CandidateCall]:
+def varied(
+    work: TrialState, target: str, seeds: Sequence[CandidateCall], how_many: int, words: Sequence[str] = ()
+) -> list[CandidateCall]:
+    """Return variations of *seeds*, with *words* in their texts, else with those that the target may know."""
     sources = work.sources.get(target, work.sources[""])
-    strings = sources.strings or STRINGS
+    strings = words or sources.strings or STRINGS
     # A text as a seed gives the same numbers in every process; its hash would not.
     random = Random(f"{target} {len(work.seen)}")
-    return [vary(random.choice(seeds), seeds, strings, random) for _ in range(how_many)]
+    # What somebody passed has the form that the target is made for.
+    real = [*filter(_is_real, seeds)] or seeds
+    return [
+        vary(random.choice(real if random.random() < _SHARE_OF_REAL else seeds), seeds, strings, random)
+        for _ in range(how_many)
+    ]
+
+
+def _is_real(call: CandidateCall) -> bool:
+    return call.origin in (DOCUMENTED, IN_REPOSITORY, THROUGH_ANOTHER)
 
 
 async def confirmed(work: TrialState, calls: Mapping[CandidateCall, Observation]) -> dict[CandidateCall, Observation]:

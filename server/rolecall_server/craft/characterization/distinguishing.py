@@ -9,6 +9,7 @@ from itertools import accumulate, takewhile
 
 from rolecall_server.craft.characterization.call_trials import TrialState, confirmed, observe_new, usable, varied
 from rolecall_server.craft.characterization.execution import Verdicts, kill
+from rolecall_server.craft.characterization.inputs.survey import literals_on
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation
 from rolecall_server.craft.characterization.reach import CallReach
 from rolecall_server.sandbox import Mutant
@@ -77,8 +78,15 @@ async def hunt(
     for call, seen in pool.items():
         if seen.lines & lines or lines & work.import_lines:
             near.setdefault(call.target, []).append(call)
+    # What a surviving line names is likelier to tell than all that the module names.
+    words = literals_on(work.survey.tree, {mutant.line for mutant in left}).strings
     calls = await asyncio.to_thread(
-        lambda: [call for name, seeds in near.items() for call in varied(work, name, seeds, 2 * _VARIATIONS)]
+        lambda: [
+            call
+            for name, seeds in near.items()
+            for known in ((), words)
+            for call in varied(work, name, seeds, 2 * _VARIATIONS, known)
+        ]
     )
     before = set(work.seen)
     await observe_new(work, calls)

@@ -6,7 +6,7 @@ import ast
 import builtins
 import doctest
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -186,6 +186,11 @@ def literals_in(nodes: Iterable[ast.AST]) -> Literals:
                 # With its type, for 1 and 1.0 are the same key.
                 numbers[type(value), value] = value
     return Literals(tuple(strings), tuple(patterns), tuple(numbers.values()))
+
+
+def literals_on(tree: ast.AST, lines: Collection[int]) -> Literals:
+    """Return the values that stand on *lines* of *tree*."""
+    return literals_in(node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.lineno in lines)
 
 
 def _constants(node: ast.AST) -> Iterator[object]:
