@@ -27,7 +27,6 @@ from rolecall_server.craft.characterization.inputs.kinship import kin_of
 from rolecall_server.craft.characterization.inputs.neighbours import attributes_of, neighbourhood
 from rolecall_server.craft.characterization.inputs.survey import survey
 from rolecall_server.craft.characterization.text.grouping import group
-from support.patience import PATIENCE_S
 
 StageOf = Callable[..., Awaitable[Stage]]
 
@@ -76,7 +75,7 @@ THING = textwrap.dedent(
 
 async def studied(stage_of: StageOf, thing: str = THING, **around: str) -> Study:
     neighbours = [NearbyModule(name, ast.parse(text)) for name, text in around.items()]
-    subject = Subject(thing, neighbours=neighbours, budget_s=PATIENCE_S)
+    subject = Subject(thing, neighbours=neighbours, budget_s=1.0)
     found = await study(await stage_of(thing, **around), subject, lambda *_: None)
     assert isinstance(found, Study), found
     return found

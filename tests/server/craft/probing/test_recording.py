@@ -13,7 +13,6 @@ from rolecall_server.craft.characterization.inputs.documents import pieces_in
 from rolecall_server.craft.characterization.inputs.preparation import unrolled
 from rolecall_server.craft.characterization.inputs.survey import survey
 from rolecall_server.craft.characterization.recording import Recording, record
-from support.patience import PATIENCE_S
 
 StageOf = Callable[..., Awaitable[Stage]]
 
@@ -293,7 +292,7 @@ async def test_files_that_tests_make_for_themselves_are_recorded_with_what_is_in
 
 
 async def studied(stage: Stage, text: str, tests: Sequence[str] = ()) -> Study:
-    subject = Subject(textwrap.dedent(text), tests=tests, budget_s=PATIENCE_S / 4)
+    subject = Subject(textwrap.dedent(text), tests=tests, budget_s=1.0)
     found = await study(stage, subject, lambda message, fraction: None)
     assert isinstance(found, Study), found
     return found

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from rolecall_server.craft.characterization import HouseStyle, Stage, Study, Subject, study, write_test_file
-from support.patience import PATIENCE_S
 
 StageOf = Callable[..., Awaitable[Stage]]
 
@@ -62,7 +61,7 @@ def told(message: str, fraction: float | None) -> None:
 
 
 async def studied(stage: Stage, text: str, **more: object) -> Study:
-    found = await study(stage, Subject(textwrap.dedent(text), budget_s=PATIENCE_S, **more), told)  # pyright: ignore
+    found = await study(stage, Subject(textwrap.dedent(text), budget_s=1.0, **more), told)  # pyright: ignore
     assert isinstance(found, Study), found
     return found
 
