@@ -14,16 +14,15 @@ from rolecall_server.craft.characterization.behaviour import cluster
 from rolecall_server.craft.characterization.execution import Observed, RunConditions, Stage, observe
 from rolecall_server.craft.characterization.inputs.calls import MAX_CALLS, Example, calls_of
 from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources, interleaved
+from rolecall_server.craft.characterization.inputs.literals import Literals, literals_in
 from rolecall_server.craft.characterization.inputs.neighbours import NearbyModule, Neighbourhood
 from rolecall_server.craft.characterization.inputs.patterns import matching
 from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import (
     CallTarget,
-    Literals,
     Survey,
     constructor_parameters,
     is_private,
-    literals_in,
 )
 from rolecall_server.craft.characterization.inputs.variation import vary
 from rolecall_server.craft.characterization.observation import (

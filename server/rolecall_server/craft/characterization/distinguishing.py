@@ -9,7 +9,7 @@ from itertools import accumulate, takewhile
 
 from rolecall_server.craft.characterization.call_trials import TrialState, confirmed, observe_new, usable, varied
 from rolecall_server.craft.characterization.execution import Verdicts, kill
-from rolecall_server.craft.characterization.inputs.survey import literals_on
+from rolecall_server.craft.characterization.inputs.literals import literals_on
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation
 from rolecall_server.craft.characterization.reach import CallReach
 from rolecall_server.sandbox import Mutant

@@ -12,12 +12,12 @@ from rolecall_server.craft.characterization.call_trials import TrialState, strin
 from rolecall_server.craft.characterization.execution import Observed, observe
 from rolecall_server.craft.characterization.inputs.calls import Example, calls_of
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, interleaved
+from rolecall_server.craft.characterization.inputs.literals import literals_in
 from rolecall_server.craft.characterization.inputs.neighbours import attributes_of
 from rolecall_server.craft.characterization.inputs.survey import (
     CallableParameter,
     CallTarget,
     constructor_parameters,
-    literals_in,
 )
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation, Part
 from rolecall_server.python_trees import parse_expression

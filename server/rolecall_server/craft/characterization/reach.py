@@ -6,8 +6,9 @@ import ast
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
+from rolecall_server.craft.characterization.inputs.literals import looks_like_pattern
 from rolecall_server.craft.characterization.inputs.related import related_nodes
-from rolecall_server.craft.characterization.inputs.survey import CallTarget, Survey, looks_like_pattern
+from rolecall_server.craft.characterization.inputs.survey import CallTarget, Survey
 from rolecall_server.craft.characterization.observation import CandidateCall, Observation
 from rolecall_server.sandbox import Mutant
 

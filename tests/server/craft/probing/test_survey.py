@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 
 from rolecall_server.craft.characterization.inputs.calls import examples_in
-from rolecall_server.craft.characterization.inputs.survey import literals_in, looks_like_pattern, survey
+from rolecall_server.craft.characterization.inputs.literals import literals_in, looks_like_pattern
+from rolecall_server.craft.characterization.inputs.survey import survey
 
 MODULE = '''
 import re

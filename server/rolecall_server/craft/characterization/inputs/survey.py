@@ -5,8 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 import doctest
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -58,8 +57,6 @@ _OPERATIONS = {
     "__hash__": "hash({0}) == hash({1})",
 }
 """The expression that uses a special method; without a template as any other method, or not at all."""
-
-_MAX_LITERAL_CHARACTERS = 120
 
 
 @dataclass(frozen=True)
@@ -118,17 +115,6 @@ class CallTarget:
 
 
 @dataclass(frozen=True)
-class Literals:
-    """Values that a text names, each once, as expressions; in the order of the source."""
-
-    strings: tuple[str, ...] = ()
-    """The values themselves."""
-    patterns: tuple[str, ...] = ()
-    """Regular expressions."""
-    numbers: tuple[int | float, ...] = ()
-
-
-@dataclass(frozen=True)
 class Survey:
     """A module as its text tells it."""
 
@@ -168,54 +154,6 @@ def survey(text: str) -> Survey:
         imported=dict(_imported(statements)),
         examples=tuple(_examples(tree)),
     )
-
-
-def literals_in(nodes: Iterable[ast.AST]) -> Literals:
-    """Return the values that *nodes* name, documentation and the pieces of f-strings left out."""
-    strings: dict[str, None] = {}
-    patterns: dict[str, None] = {}
-    numbers: dict[tuple[type, int | float], int | float] = {}
-    for node in nodes:
-        for value in _constants(node):
-            if isinstance(value, str):
-                if looks_like_pattern(value):
-                    patterns[value] = None
-                elif len(value) <= _MAX_LITERAL_CHARACTERS:
-                    strings[value] = None
-            elif isinstance(value, int | float) and not isinstance(value, bool):
-                # With its type, for 1 and 1.0 are the same key.
-                numbers[type(value), value] = value
-    return Literals(tuple(strings), tuple(patterns), tuple(numbers.values()))
-
-
-def literals_on(tree: ast.AST, lines: Collection[int]) -> Literals:
-    """Return the values that stand on *lines* of *tree*."""
-    return literals_in(node for node in ast.walk(tree) if isinstance(node, ast.Constant) and node.lineno in lines)
-
-
-def _constants(node: ast.AST) -> Iterator[object]:
-    if isinstance(node, ast.Constant):
-        yield node.value
-    elif not isinstance(node, ast.JoinedStr) and not (
-        isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    ):
-        for child in ast.iter_child_nodes(node):
-            yield from _constants(child)
-
-
-_PATTERN_SIGNS = re.compile(r"\\[dwsbDWSBAZ]|\(\?|\[[^\[\]]+\][+*?$]?|\.\*|\.\+|\^\w|\w\$$|\)[$+*?]|\)\$")
-
-
-def looks_like_pattern(text: str) -> bool:
-    """Return whether *text* is likely meant as a regular expression."""
-    if len(text) < 2 or not _PATTERN_SIGNS.search(text):
-        return False
-    try:
-        re.compile(text)
-    except (re.error, OverflowError, RecursionError):
-        # A verbose pattern often compiles only with its flag.
-        return "(?P<" in text
-    return True
 
 
 def _top_level(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
