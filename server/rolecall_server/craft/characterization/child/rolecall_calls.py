@@ -24,6 +24,7 @@ import rolecall_describe as describe
 import rolecall_files as files
 from rolecall_guard import Guard, Overtime, Refused
 from rolecall_parts import parts
+from rolecall_readings import readings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -203,7 +204,7 @@ class Probe:
         views, needed = (changed[:_MAX_CHANGES], {}) if changed else self._views(value)
         views = [one for one in views if one not in viewed or describe.is_of_kind(one)]
         known = {template for template, _ in views}
-        read = [one for one in describe.readings(value, self.names, self.root) if one[0] not in known]
+        read = [one for one in readings(value, self.names, self.root) if one[0] not in known]
         views = [one for one in views if not (read and describe.is_of_kind(one))] + read
         imports.update({**needed, **describe.imports_of(views)})
         return views

@@ -34,13 +34,6 @@ _FROM_LIBRARY = {
     uuid.UUID: "uuid",
 }
 _FROM_DATETIME = (datetime.date, datetime.datetime, datetime.time, datetime.timedelta, datetime.timezone)
-_READERS = (
-    *("get", "getvalue", "to", "as", "render", "format", "dumps", "text", "value", "values", "result", "results"),
-    *("finish", "build", "items", "keys", "dict", "json", "list", "tolist"),
-)
-"""First words of methods that read an object, the likeliest first."""
-_LATER = 0x2A0
-"""The flags of generators and coroutines."""
 _BASES = (bool, int, float, complex, str, bytes, list, tuple, dict, set, frozenset)
 
 
@@ -332,46 +325,14 @@ def _look_at_object(value: Any, look: Any) -> None:
             _try(look, "list({})", list, value)
 
 
-def reader_of(kind: type) -> str:
-    """Return the method of *kind* by which its objects are likeliest read: it takes nothing, and is named so; empty for
-    none.
-    """
-    found = []
-    for name in dir(kind):
-        first = name.partition("_")[0]
-        method: Any = getattr(kind, name, None)
-        if first in _READERS and getattr(method, "__code__", None) is not None:
-            code = method.__code__
-            if code.co_argcount - len(method.__defaults__ or ()) == 1 and not code.co_flags & _LATER:
-                given = code.co_kwonlyargcount - len(method.__kwdefaults__ or ())
-                found += [name] if not given else []
-    return min(found, key=lambda name: (_READERS.index(name.partition("_")[0]), name), default="")
-
-
-def readings(value: Any, names: dict[str, Any], root: str) -> list[list[str]]:
-    """Return what an object of the workspace below *root* says of itself, by a method that reads it: asked last, since
-    that may change it.
-    """
-    if not is_own(value, root):
-        return []
-    reader = reader_of(type(value))
-    asked = [("str({})", str)] if type(value).__str__ is not object.__str__ else []
-    asked += [(f"{{}}.{reader}()", lambda one: getattr(one, reader)())] if reader else []
-    found = []
-    for template, ask in asked:
-        try:
-            written = literal(ask(value), names)
-        except Exception:  # noqa: BLE001 - whatever comes of it, nothing is read after it
-            break
-        if written is None or root in written[0] or _ADDRESS.search(written[0]) or written[1]:
-            break
-        found.append([template, written[0]])
-    return found
-
-
 def _try(look: Any, template: str, read: Any, value: Any) -> None:
     with contextlib.suppress(Exception):
         look(template, read(value))
+
+
+def names_address(text: str) -> bool:
+    """Return whether *text* names the address of an object, which is another one in each process."""
+    return _ADDRESS.search(text) is not None
 
 
 def readable(value: Any) -> list[str]:
