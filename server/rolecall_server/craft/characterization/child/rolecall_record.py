@@ -22,7 +22,8 @@ import unittest
 from pathlib import Path
 from typing import Any
 
-from rolecall_sources import NoSourceError, Sources
+from rolecall_functions import NoSourceError
+from rolecall_sources import Sources
 from rolecall_ways import called, entry_of, is_bound, is_runner
 
 _USAGE_ERROR = 4  # pytest's exit code where it does not know an option

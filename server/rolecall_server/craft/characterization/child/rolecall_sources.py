@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import ast
 import builtins
 import collections
 import collections.abc
@@ -22,13 +21,13 @@ import pathlib
 import re
 import sys
 import tempfile
-import textwrap
 import types
 import uuid
 from typing import Any
 
 import rolecall_describe as describe
 import rolecall_files as files
+from rolecall_functions import NoSourceError, function_of, lambda_source
 
 _MAX_ITEMS = 40
 _MAX_DEPTH = 6
@@ -48,10 +47,6 @@ _COLLECTIONS = (
     types.SimpleNamespace,
 )
 _ITERATORS = (type(iter([])), type(iter(())), type(iter("")), type(iter(range(0))))
-
-
-class NoSourceError(Exception):
-    """A value has no expression."""
 
 
 class Origin:
@@ -131,7 +126,7 @@ class Sources:
             NoSourceError: it is not found there.
         """
         if code not in self._functions:
-            self._functions[code] = _function_of(code)
+            self._functions[code] = function_of(code)
         found = self._functions[code]
         if found is None:
             raise NoSourceError
@@ -210,7 +205,7 @@ class Sources:
         """Return the name of a class or function, which a test can import."""
         name = getattr(value, "__qualname__", "")
         if name == "<lambda>":
-            return self._lambda(value)
+            return lambda_source(value)
         first = name.partition(".")[0]
         if getattr(builtins, name, None) is value:
             return name
@@ -254,29 +249,6 @@ class Sources:
         parts = module.split(".")
         tests = any(part in ("test", "tests", "conftest") or part.startswith("test_") for part in parts)
         return not tests and not ("/tests/" in path or path.rpartition("/")[2].startswith("test_"))
-
-    def _lambda(self, value: Any) -> str:
-        """Return the text of a lambda that uses nothing but its arguments and built-in functions."""
-        code = value.__code__
-        if code.co_freevars:
-            raise NoSourceError
-        try:
-            text = textwrap.dedent(inspect.getsource(value)).strip()
-        except (OSError, TypeError):
-            raise NoSourceError from None
-        # `getsource` gives whole lines, of which a lambda may be any part: each of these forms may make them parse.
-        for attempt in (text, text.rstrip(","), f"({text})", f"({text.rstrip(',')})", f"f({text}", f"{text}\n    pass"):
-            try:
-                tree = compile(attempt, "<lambda>", "exec", ast.PyCF_ONLY_AST)
-            except (SyntaxError, ValueError):
-                continue
-            found = [node for node in ast.walk(tree) if isinstance(node, ast.Lambda)]
-            fits = [one for one in found if _parameters(one) == list(code.co_varnames[: code.co_argcount])]
-            free = {n.id for one in fits for n in ast.walk(one) if isinstance(n, ast.Name)} - set(code.co_varnames)
-            # `ast.unparse` is there since Python 3.9.
-            if len(fits) == 1 and all(hasattr(builtins, name) for name in free) and hasattr(ast, "unparse"):
-                return ast.unparse(fits[0])
-        raise NoSourceError
 
     def _constant(self, value: Any) -> str:
         """Return the name of an object that a module of the workspace has at its top; empty where none has."""
@@ -420,10 +392,6 @@ def _file_of(kind: type) -> str:
     return str(getattr(sys.modules.get(kind.__module__), "__file__", None) or "")
 
 
-def _parameters(node: ast.Lambda) -> list[str]:
-    return [one.arg for one in [*getattr(node.args, "posonlyargs", []), *node.args.args]]
-
-
 def _with_steps(origin: Origin) -> str:
     """Return the expression that builds an object and changes it as the tests do."""
     if not origin.steps:
@@ -435,29 +403,3 @@ def _with_steps(origin: Origin) -> str:
         name += "_"
     steps = [step.replace("{}", name, 1) for step in origin.steps]
     return f"[({name} := {origin.source}), {', '.join(steps)}, {name}][-1]"
-
-
-def _function_of(code: Any) -> Any:
-    """Return the function, or method as its class has it, that has *code*."""
-    for module in list(sys.modules.values()):
-        if getattr(module, "__file__", None) == code.co_filename:
-            for value in list(vars(module).values()):
-                for one in _below(value, module.__name__, code.co_name):
-                    if getattr(_plain(one), "__code__", None) is code:
-                        return one if not isinstance(one, property) else one.fget
-    return None
-
-
-def _below(value: Any, module: str, name: str) -> list[Any]:
-    if isinstance(value, type) and value.__module__ == module:
-        inner = [one for one in vars(value).values() if isinstance(one, type)]
-        return [vars(kind)[name] for kind in [value, *inner] if name in vars(kind)]
-    return [value] if callable(value) else []
-
-
-def _plain(value: Any) -> Any:
-    value = getattr(value, "fget", None) or getattr(value, "__func__", None) or value
-    try:
-        return inspect.unwrap(value)
-    except Exception:  # noqa: BLE001
-        return value

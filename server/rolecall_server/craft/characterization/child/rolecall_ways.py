@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rolecall_sources import NoSourceError, Sources
+from rolecall_functions import NoSourceError
+from rolecall_sources import Sources
 
 if TYPE_CHECKING:
     from collections.abc import Callable
