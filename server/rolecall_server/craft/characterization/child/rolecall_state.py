@@ -17,7 +17,7 @@ _ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
 _CONTAINERS = (list, dict, set, collections.deque)
 _PLAIN = (bool, int, float, complex, str, bytes, tuple, frozenset)
 _NO_STATE = (type, types.ModuleType, types.FunctionType, logging.Logger)
-"""What has attributes that are no matter here; a logger remembers which levels it was asked for."""
+"""Objects whose attributes are no state of the module; a logger remembers which levels it was asked for."""
 _MAX_ENTRIES = 100
 """Of a larger container only the length is looked at."""
 _MAX_PARTS = 200
