@@ -35,9 +35,11 @@ FILES = (
     "tmp_path / 'missing.txt'",
     "[(folder := tmp_path / 'folder'), folder.mkdir(), (folder / 'b.txt').write_text('b'), folder][-1]",
     "tmp_path",
+    "[(file := tmp_path / 'a.json'), file.write_text('{\"a\": [1, 2]}'), file][-1]",
     "[(file := tmp_path / 'empty'), file.write_text(''), file][-1]",
 )
 """Files and folders in the temporary folder of a test."""
+_STREAMS = ("io.StringIO('a b\\nc\\n')", "io.StringIO('')", "io.StringIO('{\"a\": [1, 2]}')")
 _SIMPLE: Mapping[str, tuple[str, ...]] = {
     "bool": ("True", "False"),
     "float": (*map(repr, FLOATS), "float('inf')", "-float('inf')", "float('nan')", "3"),
@@ -75,11 +77,11 @@ _SIMPLE: Mapping[str, tuple[str, ...]] = {
     "PathLike": (*FILES, "PurePosixPath('a/b.txt')", "PurePosixPath('a')"),
     "filename": tuple(f"str({file})" for file in FILES),
     "UUID": ("UUID(int=0)", "UUID(int=1)"),
-    "StringIO": ("io.StringIO('a b\\nc\\n')", "io.StringIO('')"),
-    "TextIO": ("io.StringIO('a b\\nc\\n')", "io.StringIO('')"),
+    "StringIO": _STREAMS,
+    "TextIO": _STREAMS,
     "BytesIO": ("io.BytesIO(b'a b\\nc\\n')",),
     "BinaryIO": ("io.BytesIO(b'a b\\nc\\n')",),
-    "IO": ("io.StringIO('a b\\nc\\n')",),
+    "IO": _STREAMS,
     "Element": (
         "fromstring('<div/>')",
         "fromstring('<div><p>a</p></div>')",

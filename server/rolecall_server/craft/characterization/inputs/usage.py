@@ -12,6 +12,7 @@ _A_FILE = r"(.*_)?(path|file_?name|fname|file|file_?path|folder|dir|directory|di
 _BY_NAME = (
     ("Path", _A_FILE),
     ("filename", _A_FILE),
+    ("StringIO", r"(fp|fobj|file_?obj|(in|out)(put)?_?(file|stream)?|stream|buf(fer)?|handle|writer|reader)"),
     ("str", r"(text|string|word|name|msg|message|title|line|prefix|suffix|sep|separator|s|chars?|label|pattern|path)"),
     ("int", r"(n|num|number|count|size|length|width|index|i|k|limit|depth|start|stop|step|ndigits|year|month|day)"),
     ("float", r"(x|y|ratio|rate|value|seconds|weight|price|amount)"),
