@@ -219,6 +219,40 @@ async def test_a_call_that_changes_an_object_of_the_module_is_told_unless_it_onl
     assert not find.pollutes
 
 
+async def test_an_object_that_cannot_be_looked_at_is_no_error_of_the_call(stage_of: StageOf) -> None:
+    stage = await stage_of("""
+        class Later:
+            @property
+            def __class__(self):
+                raise ValueError("not yet")
+
+        def later():
+            return Later()
+
+        def is_later(value):
+            return type(value) is Later
+
+        def numbers():
+            yield 1
+            raise ValueError("no more")
+    """)
+    later, numbers = await observed(stage, "later()", "numbers()")
+    asked = CandidateCall("is_later", "is_later({0})", ("Later()",), ("value",))
+    found = await observe(stage, [asked], trace=True)
+    assert isinstance(found, Observed), found
+    assert found.observations[asked].views == (("{}", "True"),)
+    assert (later.kind, later.views) == ("value", ())
+    assert (numbers.kind, numbers.lazily) == ("raises", True)
+
+
+async def test_what_is_written_to_a_stream_is_told(stage_of: StageOf) -> None:
+    stage = await stage_of("def write(out):\n    out.write('done')\n")
+    written = CandidateCall("write", "write({0})", ("io.StringIO()",), ("out",))
+    found = await observe(stage, [written], trace=True)
+    assert isinstance(found, Observed), found
+    assert found.observations[written].effects == ((0, (("{}.getvalue()", "'done'"),)),)
+
+
 async def test_chance_is_noticed_even_where_it_gives_the_same(stage_of: StageOf) -> None:
     stage = await stage_of(
         "from random import choice\n\ndef draw():\n    return choice([1])\n\ndef fixed():\n    return 1\n"

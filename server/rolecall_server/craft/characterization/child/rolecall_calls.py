@@ -145,10 +145,7 @@ class Probe:
             except Exception as error:  # noqa: BLE001
                 return {"kind": "unbuilt", "type": type(error).__name__}
             names[f"_{number}"] = operands[-1]
-        states = [describe.state(value) for value in operands]
-        inner = [self._inner(value) for value in operands]
-        # What is read off an iterator is gone.
-        views = [[] if describe.is_iterator(value) else self._views(value)[0] for value in operands]
+        before = [self._before(value) for value in operands]
         code, lazily = compile(call["expression"], "<call>", "eval"), False
         if self.tracer is not None:
             self.tracer.start()
@@ -159,7 +156,7 @@ class Probe:
             lazily = describe.is_iterator(value)
             if self.request.get("harvest"):
                 return {"kind": "value", "parts": parts(value, self.root)}
-            seen = self._value(value)
+            seen = self._value(value, lazily)
             if call["expression"].startswith("setattr("):
                 seen["views"] = []  # only what it changes tells something
             seen["warns"] = self._categories(caught)
@@ -171,8 +168,9 @@ class Probe:
             sys.settrace(None)
         seen["effects"] = []
         for number, value in enumerate(operands):
-            before = (states[number], inner[number], views[number])
-            changes = self._changes(value, before, seen.setdefault("imports", {}))
+            changes = []
+            with contextlib.suppress(Exception):  # of an object that cannot be looked at
+                changes = self._changes(value, before[number], seen.setdefault("imports", {}))
             if changes:
                 seen["effects"].append([number, changes])
         return seen
@@ -182,9 +180,19 @@ class Probe:
         own = [one.category for one in caught if one.filename == "<call>" or one.filename.startswith(self.root)]
         return sorted({(kind.__name__, kind.__module__) for kind in own})
 
+    def _before(self, value: Any) -> tuple[Any, ...]:
+        """Return what can be told of an operand before the call: its state, its parts and its views."""
+        with contextlib.suppress(Exception):  # of an object that cannot be looked at
+            # What is read off an iterator is gone.
+            views = [] if describe.is_iterator(value) else self._views(value)[0]
+            return describe.state(value), self._inner(value), views
+        return None, {}, []
+
     def _inner(self, value: Any) -> dict[str, Any]:
         if describe.is_own(value, self.root):
             return dict(describe.inner_values(value, self.root))
+        if isinstance(value, (io.StringIO, io.BytesIO)) and not value.closed:
+            return {"{}.getvalue()": value.getvalue()}
         if isinstance(value, str) and self.names.get("Path", pathlib.Path) is not pathlib.Path:
             return {}
         return self.folder.contents(value)
@@ -208,8 +216,14 @@ class Probe:
         imports.update({**needed, **describe.imports_of(views)})
         return views
 
-    def _value(self, value: Any) -> dict[str, Any]:
-        views, imports = self._views(value)
+    def _value(self, value: Any, lazily: bool) -> dict[str, Any]:
+        views, imports = [], {}
+        try:
+            views, imports = self._views(value)
+        except Exception:
+            # Of what is used only now this is the call's own end; another object fails at being looked at alone.
+            if lazily:
+                raise
         return {"kind": "value", "type": type(value).__name__, "views": views, "imports": imports}
 
     def _views(self, value: Any) -> tuple[list[list[str]], dict[str, str]]:
