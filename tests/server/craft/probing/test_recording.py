@@ -273,6 +273,7 @@ async def test_files_that_tests_make_for_themselves_are_recorded_with_what_is_in
     """
     tests = """
         import os
+        import tempfile
         from thing import n_lines, names
 
         def test_n_lines(tmp_path):
@@ -283,10 +284,13 @@ async def test_files_that_tests_make_for_themselves_are_recorded_with_what_is_in
             os.mkdir(tmp_path / "sub")
             (tmp_path / "sub" / "one").write_text("1")
             assert names(tmp_path / "sub") == ["one"]
+            with tempfile.NamedTemporaryFile("w", suffix=".txt") as drawn:
+                assert n_lines(drawn.name) == 0
     """
     found = await recorded(await stage_of(text, test_thing=tests), text, ["test_thing.py"])
     made = "[(file := tmp_path / 'some.txt'), file.write_text('a\\nb\\n'), file][-1]"
-    assert sources(found, "n_lines") == [f"n_lines(str({made}))"]
+    empty = "[(file := tmp_path / 'some.txt'), file.write_text(''), file][-1]"
+    assert sources(found, "n_lines") == [f"n_lines(str({made}))", f"n_lines(str({empty}))"]
     made = "[(folder := tmp_path / 'sub'), folder.mkdir(), (folder / 'one').write_text('1'), folder][-1]"
     assert sources(found, "names") == [f"names({made})"]
 

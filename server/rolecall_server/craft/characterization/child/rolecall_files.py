@@ -6,12 +6,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
 
 NAME = "tmp_path"
+_DRAWN = re.compile(r"tmp[a-z0-9_]{8}")
+"""The names that `tempfile` draws."""
 _MAX_TEXT = 400
 _MAX_FILES = 4
 
@@ -75,18 +78,21 @@ def made(path: Path) -> str | None:
     """Return the expression that makes the file or folder *path* anew in a test's temporary folder; None for a large
     one.
     """
+    # A name that was drawn by chance would be another one in each run of the tests.
+    drawn = _DRAWN.match(path.name)
+    name = repr("some" + path.suffix if drawn else path.name)
     if not path.exists():
-        return f"{NAME} / {path.name!r}"
+        return f"{NAME} / {name}"
     if path.is_file():
         step = _writing(path, "file")
-        return step and f"[(file := {NAME} / {path.name!r}), {step}, file][-1]"
+        return step and f"[(file := {NAME} / {name}), {step}, file][-1]"
     names = sorted(one.name for one in path.iterdir())
     if not names:
         return NAME
     steps = [_writing(path / name, f"(folder / {name!r})") for name in names[: _MAX_FILES + 1]]
     if len(names) > _MAX_FILES or not all(steps):
         return None
-    return f"[(folder := {NAME} / {path.name!r}), folder.mkdir(), {', '.join(map(str, steps))}, folder][-1]"
+    return f"[(folder := {NAME} / {name}), folder.mkdir(), {', '.join(map(str, steps))}, folder][-1]"
 
 
 def _writing(path: Path, name: str) -> str | None:
