@@ -90,13 +90,23 @@ def test_what_cannot_be_tested_is_an_error_with_the_reason(root: Path, text: str
     assert says in ended.stderr
 
 
-def test_what_pytest_cannot_read_is_not_proposed(root: Path) -> None:
+def test_where_pytest_cannot_read_the_test_file_there_is_the_tests_get_one_of_their_own(root: Path) -> None:
     tests = root / "tests/test_price.py"
-    tests.write_text(f"import no_such_library\n{tests.read_text()}")
-    ended = rolecall(root, "tests", "shop/price.py")
-    assert ended.returncode == 1
-    assert "NothingToTest: pytest could not read the tests that were written" in ended.stderr
-    assert "no_such_library" in ended.stderr
+    broken = f"import no_such_library\n{tests.read_text()}"
+    tests.write_text(broken)
+    ended = rolecall(root, "tests", "shop/price.py", "--yes")
+    assert ended.returncode == 0, ended.stderr
+    assert "They are in a file of their own, as pytest cannot read tests/test_price.py: " in ended.stdout
+    assert "No module named 'no_such_library'" in ended.stdout
+    assert "def test_total" in (root / "tests/test_price_characterization.py").read_text()
+    assert tests.read_text() == broken
+
+
+def test_what_pytest_cannot_read_is_not_proposed(root: Path) -> None:
+    (root / "tests/conftest.py").write_text("import no_such_library\n")
+    ended = rolecall(root, "tests", "shop/price.py", "--yes")
+    assert "no_such_library" in ended.stdout + ended.stderr
+    assert not (root / "tests/test_price_characterization.py").exists()
 
 
 def test_a_test_that_failed_before_stays_and_is_not_told_as_taken_out(root: Path) -> None:

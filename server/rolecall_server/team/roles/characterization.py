@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 
 from rolecall_analysis import module_names, tests_of
 from rolecall_server.craft.characterization import HouseStyle, Stage, Study, read_style, study, write_test_file
@@ -71,8 +72,10 @@ async def write_plain_tests(
     existing = await asyncio.to_thread(tests_of, desk.snapshot, request.path)
     place = await asyncio.to_thread(_place, request, desk)
     stage = _stage(request, desk, place.module)
-    await trials.without_change(existing)
-    # Only for their count: what new tests in a file of their own do to them was seen in no run yet.
+    await trials.without_change(list(dict.fromkeys([*existing, place.path])))
+    unread, unread_file = _unread(trials.before, place.path), place.path
+    if unread:
+        place = await asyncio.to_thread(_own_file, place, desk)
     found = await _study(stage, request, desk, None if anew else trials.before, budget_s)
     if not found.cases:
         raise NothingToTest(_nothing(request, found))
@@ -80,7 +83,7 @@ async def write_plain_tests(
     text, after, dropped = await _proven(found, place, trials, existing)
     return PlainTests(
         files={place.path: text},
-        rationale=_rationale(request, found, dropped, why),
+        rationale=_rationale(request, found, dropped, why, _about_file(unread_file, unread)),
         notes=_notes(request, found, trials.before, after),
         before=trials.before,
         after=after,
@@ -99,6 +102,21 @@ def _place(request: RunRequest, desk: Desk) -> _Place:
     if not names:
         raise CodeNotRun(f"{request.path} is no module that can be imported.", "Give it a name without dots or dashes.")
     return _Place(path, base, names[0], style)
+
+
+def _own_file(place: _Place, desk: Desk) -> _Place:
+    """Return a place beside that of *place*, for where the file that is there cannot be read."""
+    path = PurePosixPath(place.path)
+    beside = str(path.with_name(f"{path.stem}_characterization.py"))
+    base = read_text_file(desk.workspace, beside).text if file_exists(desk.workspace, beside) else None
+    return replace(place, path=beside, base=base)
+
+
+def _unread(run: TestRun | NotRun | None, path: str) -> str:
+    """Return why pytest could not read the test file *path*; empty where it could."""
+    if not isinstance(run, TestRun):
+        return ""
+    return next((outcome.message or "it says nothing" for outcome in run.failed if outcome.test_id == path), "")
 
 
 def _stage(request: RunRequest, desk: Desk, module: str) -> Stage:
@@ -189,9 +207,8 @@ def _check_read(run: TestRun | NotRun, path: str) -> None:
     Raises:
         NothingToTest: it could not.
     """
-    unread = [outcome for outcome in run.failed if outcome.test_id == path] if isinstance(run, TestRun) else []
-    if unread:
-        raise NothingToTest(f"pytest could not read the tests that were written: {unread[0].message}")
+    if said := _unread(run, path):
+        raise NothingToTest(f"pytest could not read the tests that were written: {said}")
 
 
 def _failing(run: TestRun | NotRun, added: Sequence[str]) -> set[str]:
@@ -210,7 +227,7 @@ def _nothing(request: RunRequest, found: Study) -> str:
     return f"No call of {request.symbol or request.path} has a result that a test could check. {reasons}".strip()
 
 
-def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: str) -> str:
+def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: str, about_file: str) -> str:
     tested = list(dict.fromkeys(call.target for call in found.cases))
     what = request.symbol or request.path
     kept = f"{found.n_calls:,} calls were tried; kept are the {len(found.cases)} that go another way through the code "
@@ -222,12 +239,18 @@ def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: s
     ]
     if request.brief:
         lines.append("The wish that came with the command was not heeded: that takes a model.")
+    if about_file:
+        lines.append(about_file)
     if found.left_out:
         left_out = [f"{name} ({reason})" for name, reason in found.left_out.items()]
         lines.append(f"Left out: {_listed(left_out)}.")
     if dropped:
         lines.append(f"Taken out because they did not pass each time: {_listed(dropped)}.")
     return "\n".join(lines)
+
+
+def _about_file(path: str, unread: str) -> str:
+    return f"They are in a file of their own, as pytest cannot read {path}: {unread}." if unread else ""
 
 
 def _chosen_because(found: Study) -> str:
