@@ -139,7 +139,7 @@ def told(root: Path, path: str, outcome: Outcome, environment: Path) -> str:
     module = path.removeprefix("src/").removesuffix(".py").removesuffix("/__init__").replace("/", ".")
 
     def text(seed: int) -> str:
-        return write_test_file(found, module, HouseStyle(), without=dropped, shuffled=seed) or ""
+        return write_test_file(found, module, HouseStyle(), without=dropped, order=seed) or ""
 
     return (
         f"{judged(root, path, text, environment)}, {took}; "

@@ -12,6 +12,7 @@ from rolecall_analysis import module_names, tests_of
 from rolecall_server.craft.characterization import HouseStyle, Stage, Study, read_style, study, write_test_file
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.text.placing import tests_added
+from rolecall_server.craft.characterization.text.test_file import BACKWARDS
 from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
 from rolecall_server.sandbox import FileCoverage, NotRun, TestRun
 from rolecall_server.team.request import Desk, RunRequest
@@ -21,7 +22,8 @@ from rolecall_server.team.test_quality.test_placement import choose_style_exampl
 from rolecall_server.team.test_quality.trials import Trials
 from rolecall_server.workspace import file_exists, read_text_file, read_text_or_none
 
-_RUNS = 3
+_OTHER_ORDERS = (1, BACKWARDS)
+"""Of each two tests one comes first in the file, the other where all stand backwards."""
 STUDY_S = 20.0
 """The time for making calls, beside that for running tests."""
 _MAX_NAMED = 8
@@ -155,7 +157,7 @@ async def _proven(
     dropped: set[str] = set()
     before = trials.before if isinstance(trials.before, TestRun) else None
     slow = before is not None and before.duration_s > _SLOW_TESTS_S
-    orders = list(range(1, _RUNS))
+    orders = list(_OTHER_ORDERS)
     while True:
         order = orders.pop() if orders else 0  # the last run is that of the file as it is proposed
         text = await asyncio.to_thread(_written, found, place, dropped, order)
@@ -189,13 +191,13 @@ def _union(then: FileCoverage | None, now: FileCoverage) -> FileCoverage:
     )
 
 
-def _written(found: Study, place: _Place, dropped: set[str], shuffled: int) -> str:
+def _written(found: Study, place: _Place, dropped: set[str], order: int) -> str:
     """Return the whole test file.
 
     Raises:
         NothingToTest: no test is left.
     """
-    text = write_test_file(found, place.module, place.style, base=place.base, without=dropped, shuffled=shuffled)
+    text = write_test_file(found, place.module, place.style, base=place.base, without=dropped, order=order)
     if text is None:
         raise NothingToTest("Every test that was written failed when pytest ran it.")
     return text
@@ -289,7 +291,7 @@ def _notes(
         branches = f"{n_branches} of {now.branches_total} branches"
         notes.append(
             f"Of {request.path} they reach {lines} and {branches} that no test reached before. "
-            f"Each ran {_RUNS} times, each time in another order."
+            f"Each ran {len(_OTHER_ORDERS) + 1} times, each time in another order."
         )
     if found.n_mutants:
         untried = f" There was no time for {found.n_untried} more." if found.n_untried else ""

@@ -187,38 +187,6 @@ async def test_a_call_that_changes_the_module_is_told_and_the_next_finds_it_as_i
     assert first.views == second.views == (("{}", "1"),)
 
 
-async def test_a_call_that_changes_an_object_of_the_module_is_told_unless_it_only_remembers(stage_of: StageOf) -> None:
-    stage = await stage_of("""
-        class Registry:
-            def __init__(self):
-                self.routes = []
-                self.known = {}
-                self.last = None
-
-            def add(self, name):
-                self.routes.append(name)
-
-            def find(self, name):
-                self.last = self.last or name
-                return self.known.setdefault(name, len(name))
-
-        class Client:
-            def __init__(self):
-                self.registry = Registry()
-
-        client = Client()
-
-        def add(name):
-            client.registry.add(name)
-
-        def find(name):
-            return client.registry.find(name)
-    """)
-    add, find = await observed(stage, "add('a')", "find('a')")
-    assert add.pollutes
-    assert not find.pollutes
-
-
 async def test_an_object_that_cannot_be_looked_at_is_no_error_of_the_call(stage_of: StageOf) -> None:
     stage = await stage_of("""
         class Later:

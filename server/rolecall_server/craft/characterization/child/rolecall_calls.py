@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import functools
 import importlib
@@ -24,13 +25,13 @@ import rolecall_files as files
 from rolecall_guard import Guard, Overtime, Refused
 from rolecall_parts import parts
 from rolecall_readings import readings
-from rolecall_state import is_only_more, state_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _MAX_ITEMS = 40
 _MAX_CHANGES = 8
+_MAX_STATE = 100
 
 
 class Tracer:
@@ -97,7 +98,7 @@ class Probe:
 
     def observe(self, call: dict[str, Any]) -> dict[str, Any]:
         """Make *call* and return what it did, in the form of the report."""
-        before = state_of(self.module) if self.tracer is not None else None
+        before = self._state() if self.tracer is not None else None
         # A result that is remembered would be given without the lines that lead to it.
         for clear in self.caches:
             clear()
@@ -132,7 +133,7 @@ class Probe:
             seen["kind"] = "refused"
         seen["by_chance"] = self.guard.by_chance
         seen["printed"] = "" if self.folder.is_named_in(printed.getvalue()) else printed.getvalue()[:400]
-        seen["pollutes"] = before is not None and not is_only_more(before, state_of(self.module))
+        seen["pollutes"] = before is not None and not _is_only_more(before, self._state())
         return seen
 
     def _evaluate(self, call: dict[str, Any]) -> dict[str, Any]:
@@ -243,6 +244,44 @@ class Probe:
             "inside": bool(own),
             "line": next((line for frame, line in reversed(own) if frame.f_code.co_filename == self.path), 0),
         }
+
+    def _state(self) -> dict[str, tuple[int, str]]:
+        """Return the state of the module's own containers, as far as it costs little to look at them: the size of each
+        and its text, and of a mapping or set that grows the text of each entry.
+        """
+        containers = (list, dict, set, collections.deque)
+        return {
+            name: (len(value), _text_of(value))
+            for name, value in vars(self.module).items()
+            if isinstance(value, containers) and not name.startswith("__")
+        }
+
+
+def _text_of(container: Any) -> Any:
+    if len(container) >= _MAX_STATE:
+        return None if isinstance(container, (dict, set)) else ""
+    if isinstance(container, dict):
+        return {repr(key): repr(value) for key, value in container.items()}
+    return set(map(repr, container)) if isinstance(container, set) else repr(container)
+
+
+def _is_only_more(before: dict[str, Any], after: dict[str, Any]) -> bool:
+    """Return whether mappings and sets have at most entries beside those they had, as one that remembers results."""
+    if before.keys() != after.keys():
+        return False
+    for name, (size, text) in before.items():
+        new_size, new_text = after[name]
+        if text is None or new_text is None:
+            same = size <= new_size
+        elif isinstance(text, dict) and isinstance(new_text, dict):
+            same = text.items() <= new_text.items()
+        elif isinstance(text, set) and isinstance(new_text, set):
+            same = text <= new_text
+        else:
+            same = text == new_text and size == new_size
+        if not same:
+            return False
+    return True
 
 
 def _frames(error: BaseException) -> Iterator[tuple[Any, int]]:

@@ -12,6 +12,8 @@ from rolecall_server.craft.characterization.text.house_style import HouseStyle
 from rolecall_server.craft.characterization.text.placing import extended, names_of_tests, new_file
 from rolecall_server.craft.characterization.text.rendering import render
 
+BACKWARDS = -1
+
 
 def write_test_file(
     found: Study,
@@ -20,11 +22,12 @@ def write_test_file(
     *,
     base: str | None = None,
     without: Collection[str] = (),
-    shuffled: int = 0,
+    order: int = 0,
 ) -> str | None:
     """Return the tests of *found* for *module*, added to *base* where that is a file; None where there are none.
 
-    *without* are the names of tests to leave out. A number in *shuffled* gives the tests in another order.
+    *without* are the names of tests to leave out. Other numbers than 0 give the tests in another *order*:
+    `BACKWARDS`, or one that is drawn with that seed.
 
     Raises:
         SyntaxError: *base* is no Python.
@@ -36,8 +39,10 @@ def write_test_file(
         groups = [one for one in groups if not one.needs_folder]
     if not groups:
         return None
-    if shuffled:
-        Random(shuffled).shuffle(groups)
+    if order == BACKWARDS:
+        groups.reverse()
+    elif order:
+        Random(order).shuffle(groups)
     imports = dict(found.borrowed) | {name: source for seen in found.cases.values() for name, source in seen.imports}
     rendered = render(groups, module, found.survey.names, imports, style, class_name=_class_name(module, taken))
     return new_file(rendered, module, style) if base is None else extended(base, rendered, module, style)
