@@ -17,7 +17,13 @@ from rolecall_server.model.replies.plain_tools import in_words
 
 logger = logging.getLogger(__name__)
 
-_ENOUGH = "No more tools can be used. Answer now, with what you know."
+_ANSWER_NOW = "No more tools can be used. Answer now, with what you know."
+_WHY_ENDED = {
+    "rounds": "All rounds of tools are used.",
+    "calls": "All calls of tools are used.",
+    "bytes": "All that tools may show was shown.",
+    "loop": "You asked for nothing new.",
+}
 _REPEATED = "You asked exactly this before; the result is above."
 _MAX_ERROR_CHARACTERS = 600
 
@@ -98,7 +104,7 @@ async def use_tools(
         said.append(ChatMessage("assistant", reply.text, reply.calls))
         said += await desk.answer(reply.calls)
         if desk.ended_by:
-            said = [*in_words(said), ChatMessage("user", _ENOUGH)]
+            said = [*in_words(said), ChatMessage("user", f"{_WHY_ENDED[desk.ended_by]} {_ANSWER_NOW}")]
             reply = await client.complete(_alternating(said), wishes)
         else:
             reply = await client.complete(said, with_tools)
@@ -154,7 +160,7 @@ class _Desk:
         if key in self._asked:
             return ToolUse(call, _REPEATED, failed=True)
         if len(self._asked) >= self.limits.calls or self._bytes_left <= 0:
-            return ToolUse(call, _ENOUGH, failed=True)
+            return ToolUse(call, _ANSWER_NOW, failed=True)
         self._asked.add(key)
         result, failed = await self._run(call)
         result = _cut(result, min(self.limits.result_bytes, self._bytes_left))
