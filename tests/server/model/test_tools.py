@@ -127,10 +127,8 @@ async def test_the_model_is_told_with_each_answer_how_many_rounds_are_left() -> 
     first, second, last = model.last_words[1:]
     assert first == "a:1 \n\n(You have 2 rounds and 8 calls of tools left before you have to answer.)"
     assert second == "c:1 \n\n(You have 1 round and 6 calls of tools left before you have to answer.)"
-    assert (
-        last
-        == "Result of read:\nd:1 \n\nAll rounds of tools are used. No more tools can be used. Answer now, with what you know."
-    )
+    ended = "All rounds of tools are used. No more tools can be used. Answer now, with what you know."
+    assert last == f"Result of read:\nd:1 \n\n{ended}"
 
 
 async def test_a_model_that_asks_for_tools_to_the_end_and_says_nothing_is_an_error() -> None:
