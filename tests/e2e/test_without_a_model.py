@@ -67,6 +67,26 @@ def test_the_proposal_says_that_no_model_wrote_it_what_was_chosen_and_what_was_g
     assert contents(root) == {path: text.encode() for path, text in FILES.items()}
 
 
+def test_a_plug_in_is_tested_through_what_loads_it(root: Path) -> None:
+    (root / "shop/upper.py").write_text(
+        "from shop import engine\n\n\nclass _Upper:\n    def change(self, text):\n        return text.upper()\n\n\n"
+        'engine.known["shop.upper"] = _Upper()\n'
+    )
+    (root / "shop/engine.py").write_text(
+        "import importlib\n\nknown = {}\n\n\ndef convert(text, plug_in):\n"
+        "    importlib.import_module(plug_in)\n    return known[plug_in].change(text)\n"
+    )
+    (root / "tests/test_engine.py").write_text(
+        "from shop.engine import convert\n\n\ndef test_convert():\n    assert convert('a', 'shop.upper') == 'A'\n"
+    )
+    ended = rolecall(root, "tests", "shop/upper.py", "--yes")
+    assert ended.returncode == 0, ended.stderr
+    assert "Reached as the existing tests do, through functions of other modules: convert." in ended.stdout
+    text = (root / "tests/test_upper.py").read_text()
+    assert "from shop.engine import convert\n" in text
+    assert "assert convert('a', 'shop.upper') == 'A'\n" in text
+
+
 def test_one_function_alone_is_tested_where_it_is_named(root: Path) -> None:
     ended = rolecall(root, "tests", "shop/price.py", "--symbol", "total", "--yes")
     assert ended.returncode == 0, ended.stderr

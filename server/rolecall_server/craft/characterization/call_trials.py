@@ -160,7 +160,7 @@ async def observe_new(work: TrialState, calls: Sequence[CandidateCall]) -> NotRu
 
 def usable(work: TrialState, call: CandidateCall, seen: Observation) -> bool:
     """Return whether a test can use a call: one of what is not public, or not of this module, has to tell something."""
-    if (call.origin == THROUGH_ANOTHER or is_private(call.target)) and not tells(seen):
+    if (call.is_through_another or is_private(call.target)) and not tells(seen):
         return False
     return assertable(read_with_documentation(work, call, seen)) and seen.duration_s < _SLOW_S
 

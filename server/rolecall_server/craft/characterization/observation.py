@@ -16,9 +16,10 @@ Arc = tuple[int, int]
 """A line that follows another in one run of a function; a negative one stands for the function's start or end."""
 
 
-DOCUMENTED, IN_REPOSITORY, LIKELY, MADE_UP, THROUGH_ANOTHER = range(5)
+DOCUMENTED, IN_REPOSITORY, LIKELY, MADE_UP, THROUGH_ANOTHER, NEAR_ANOTHER = range(6)
 """Where calls come from: an example in a docstring, a call in the repository, the types that the callable has or very
-likely has, anything else. The last are calls of another module's function, through which the code is reached."""
+likely has, anything else. The last two are calls of another module's function, through which the code is reached: as
+somebody made them, and variations."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,11 @@ class CandidateCall:
     # Not compared: a call that somebody wrote and that types suggest too is one call.
     origin: int = field(default=MADE_UP, compare=False)
     """Where it comes from, the most telling first: one of the numbers below."""
+
+    @property
+    def is_through_another(self) -> bool:
+        """Return whether it calls a function of another module, through which the code is reached."""
+        return self.origin >= THROUGH_ANOTHER
 
     @property
     def source(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from rolecall_server.craft.characterization.behaviour import kind_of
-from rolecall_server.craft.characterization.observation import THROUGH_ANOTHER, Arc, CandidateCall, Observation
+from rolecall_server.craft.characterization.observation import Arc, CandidateCall, Observation
 
 _NOTHING = (("{}", "None"),)
 
@@ -36,7 +36,7 @@ def choose(observations: Mapping[CandidateCall, Observation], known: Collection[
     own: dict[CandidateCall, set[Hashable]] = {}
     through: dict[CandidateCall, set[Hashable]] = {}
     for call, seen in observations.items():
-        if call.origin == THROUGH_ANOTHER:
+        if call.is_through_another:
             through[call] = set(seen.arcs)
         else:
             own[call] = {*seen.arcs, (call.target, kind_of(seen))}

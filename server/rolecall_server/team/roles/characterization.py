@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from rolecall_analysis import module_names, tests_of
 from rolecall_server.craft.characterization import HouseStyle, Stage, Study, read_style, study, write_test_file
+from rolecall_server.craft.characterization.inputs.call_forms import THROUGH
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
+from rolecall_server.craft.characterization.inputs.survey import is_private
 from rolecall_server.craft.characterization.text.placing import tests_added
 from rolecall_server.craft.characterization.text.test_file import BACKWARDS
 from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
@@ -230,14 +232,13 @@ def _nothing(request: RunRequest, found: Study) -> str:
 
 
 def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: str, about_file: str) -> str:
-    tested = list(dict.fromkeys(call.target for call in found.cases))
     what = request.symbol or request.path
     kept = f"{found.n_calls:,} calls were tried; kept are the {len(found.cases)} that go another way through the code "
     lines = [
         f"These tests say what {what} does today, not what it should do: read each as a question.",
         f"{why} Arguments come from types, defaults, documented examples, calls in the repository and literals.",
         f"{kept}or tell a mutant from it, and end alike in every process.",
-        f"Tested: {_listed(tested)}, because {_chosen_because(found)}.",
+        *_tested(found),
     ]
     if request.brief:
         lines.append("The wish that came with the command was not heeded: that takes a model.")
@@ -251,20 +252,28 @@ def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: s
     return "\n".join(lines)
 
 
+def _tested(found: Study) -> Iterator[str]:
+    """Yield what is tested and why, a sentence each for what is public, private, and reached from elsewhere."""
+    through = {call.target for call in found.cases if call.is_through_another}
+    own = [name for name in dict.fromkeys(call.target for call in found.cases) if name not in through]
+    if public := [name for name in own if not is_private(name)]:
+        yield f"Tested: {_listed(public)}, because {_chosen_because(found)}."
+    if private := [name for name in own if is_private(name)]:
+        yield f"Tested though private, as nothing public was called that leads there: {_listed(private)}."
+    if through:
+        names = sorted(name.removeprefix(THROUGH) for name in through)
+        yield f"Reached as the existing tests do, through functions of other modules: {_listed(names)}."
+
+
 def _about_file(path: str, unread: str) -> str:
     return f"They are in a file of their own, as pytest cannot read {path}: {unread}." if unread else ""
 
 
 def _chosen_because(found: Study) -> str:
     chosen = [one for one in found.targets if one in found.survey.targets]
-    if not chosen:
-        return "that is what was asked for" if len(found.targets) == 1 else "nothing here is public"
     public = "it is public" if len(chosen) == 1 else "they are public"
-    private = (
-        ", or private and nothing public that was called leads to them" if len(found.targets) > len(chosen) else ""
-    )
     everything = len(chosen) == len(found.survey.targets)
-    return f"{public if everything else f'{public} and the tests there are leave something out'}{private}"
+    return public if everything else f"{public} and the tests there are leave something out"
 
 
 def _listed(names: Sequence[str]) -> str:

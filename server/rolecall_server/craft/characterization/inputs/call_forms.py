@@ -9,6 +9,9 @@ from dataclasses import replace
 from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget
 from rolecall_server.craft.characterization.observation import THROUGH_ANOTHER, CandidateCall
 
+THROUGH = "through_"
+"""So begins the name of a test that calls a function of another module."""
+
 
 def build(target: CallTarget, given: Mapping[str, str], receiver: str = "", more: Sequence[str] = ()) -> CandidateCall:
     """Return a call of *target* with the parameters *given* as expressions, and *more* positional ones after them."""
@@ -39,7 +42,7 @@ def build_way(
     arguments = list(_arguments(parameters, given, more, form.operand))
     name = callee.rpartition(".")[2]
     template = f"{place}.{name}({', '.join(arguments)})" if place else f"{callee}({', '.join(arguments)})"
-    return replace(form.call(f"through_{snake_case(name)}", template), origin=THROUGH_ANOTHER)
+    return replace(form.call(f"{THROUGH}{snake_case(name)}", template), origin=THROUGH_ANOTHER)
 
 
 class _Form:

@@ -10,7 +10,7 @@ from random import Random
 from typing import TypeGuard
 
 from rolecall_server.craft.characterization.inputs.preparation import is_preparation
-from rolecall_server.craft.characterization.observation import LIKELY, CandidateCall
+from rolecall_server.craft.characterization.observation import LIKELY, NEAR_ANOTHER, CandidateCall
 from rolecall_server.python_trees import parse_expression
 
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -34,7 +34,8 @@ def vary(call: CandidateCall, others: Sequence[CandidateCall], strings: Sequence
     else:
         changed = vary_expression(call.operands[place], strings, random)
     operands = (*call.operands[:place], changed, *call.operands[place + 1 :])
-    return replace(call, operands=operands, origin=max(call.origin, LIKELY))
+    origin = NEAR_ANOTHER if call.is_through_another else max(call.origin, LIKELY)
+    return replace(call, operands=operands, origin=origin)
 
 
 def vary_expression(source: str, strings: Sequence[str], random: Random) -> str:
