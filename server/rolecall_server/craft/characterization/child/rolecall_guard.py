@@ -40,7 +40,7 @@ class Refused(BaseException):
 
 
 class Guard:
-    """Lets nothing be written, deleted, started or connected to while it is armed."""
+    """Lets nothing be written, deleted, started or connected to while it is armed, except in `folder`."""
 
     def __init__(self) -> None:
         self.armed = False
