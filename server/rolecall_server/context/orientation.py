@@ -6,7 +6,7 @@ import configparser
 import re
 import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import PurePosixPath
 from typing import Any, cast
 
@@ -20,6 +20,10 @@ _CHANGELOGS = ("changelog", "changes", "history", "news", "release_notes", "rele
 _PROSE = (".md", ".rst", ".txt", "")
 _MOST_OF_CHANGELOG = 300
 _MOST_OF_MAP = 1_500
+_SHARE_OF_TESTS = 0.35
+"""Of the map, for the names of test files."""
+_ASIDE = ("examples", "example", "docs", "doc", "benchmarks", "scripts", "tools")
+"""Folders whose files come last."""
 _MOST_HELD = 20
 """Names told of a folder without code."""
 _LINES_OF_CHANGELOG = 24
@@ -202,11 +206,22 @@ def a_map(view: PackSource, likely: Sequence[str], shown: Collection[str], room_
         text = f"There is no code in it yet; it holds {', '.join(held) or 'no file'}.\n"
         yield ContextItem(ROOT, "What the repository holds", "notes", text, 1, view.count_tokens(text))
         return
-    known = [path for path in likely if path in view.snapshot.files]
-    order = [*known, *sorted(set(files) - set(known), key=lambda path: (is_test(view.snapshot, path), path))]
-    rest = [path for path in order if path not in shown]
+    text = _paths(view, files, likely, shown, min(_MOST_OF_MAP, room_tokens))
+    if text:
+        yield ContextItem(ROOT, "The other files of the repository", "notes", text, 1, view.count_tokens(text))
+
+
+def _paths(
+    view: PackSource, files: Sequence[str], likely: Sequence[str], shown: Collection[str], room_tokens: int
+) -> str:
+    """Return the paths of *files* that are not *shown*, those in *likely* first, the tests by folder at the end."""
+    known = [path for path in likely if path in view.snapshot.files and path not in shown]
+    others = sorted(set(files) - {*known, *shown}, key=lambda path: (PurePosixPath(path).parts[0] in _ASIDE, path))
+    # Where a test belongs is asked for most: what is cut off are other files.
+    tests = _by_folder(view, [one for one in others if is_test(view.snapshot, one)], int(room_tokens * _SHARE_OF_TESTS))
+    left = room_tokens - view.count_tokens(tests)
+    rest = [*known, *(path for path in others if not is_test(view.snapshot, path))]
     lines: list[str] = []
-    left = min(_MOST_OF_MAP, room_tokens)
     for path in rest:
         line = _line(view, path)
         left -= view.count_tokens(f"{line}\n")
@@ -214,9 +229,24 @@ def a_map(view: PackSource, likely: Sequence[str], shown: Collection[str], room_
             lines.append(f"… and {len(rest) - len(lines)} other files")
             break
         lines.append(line)
-    if lines:
-        text = "\n".join(lines) + "\n"
-        yield ContextItem(ROOT, "The other files of the repository", "notes", text, 1, view.count_tokens(text))
+    return "".join(f"{line}\n" for line in lines) + tests
+
+
+def _by_folder(view: PackSource, paths: Sequence[str], room_tokens: int) -> str:
+    """Return a line for each folder with the names of the files in it, as ``tests/: test_a.py, test_b.py``."""
+    folders: dict[str, list[str]] = {}
+    for path in paths:
+        place = PurePosixPath(path)
+        folders.setdefault(f"{place.parent}/: " if place.parent.name else "", []).append(place.name)
+    text, left = "", room_tokens
+    for folder, names in folders.items():
+        totals = accumulate(view.count_tokens(f"{name}, ") for name in names)
+        fitting = [name for name, total in zip(names, totals, strict=True) if total <= left]
+        more = f" and {len(names) - len(fitting)} more" if len(fitting) < len(names) else ""
+        line = f"{folder}{', '.join(fitting)}{more}\n" if fitting else ""
+        left -= view.count_tokens(line)
+        text += line
+    return text
 
 
 def _line(view: PackSource, path: str) -> str:

@@ -151,7 +151,8 @@ def test_the_map_names_the_files_that_are_not_shown_with_what_they_define(tmp_pa
     }
     shown = told(tmp_path / "work", {**files, "c.py": "KEY = 1\n"}, brief("refund", writes_code=False))
     assert (
-        shown["The other files of the repository"].text == "b.py: f0, f1, f2, f3, f4, f5 and 4 more\ntests/test_b.py\n"
+        shown["The other files of the repository"].text
+        == "b.py: f0, f1, f2, f3, f4, f5 and 4 more\ntests/: test_b.py\n"
     )
 
 
@@ -161,6 +162,19 @@ def test_the_map_of_a_large_repository_takes_a_small_share_and_says_how_much_it_
     assert shown.tokens <= AMPLE * 0.06
     n_named = shown.text.count(": function_")
     assert shown.text.endswith(f"… and {600 - n_named} other files\n")
+
+
+def test_the_map_names_the_tests_whatever_it_leaves_out_and_examples_last(tmp_path: Path) -> None:
+    files = {f"package/module_{n:04}.py": f"def function_{n}(): pass\n" for n in range(20)}
+    tests = {f"tests/unit/test_{n:03}.py": "" for n in range(400)}
+    others = {"examples/app.py": "def run(): pass\n", "tests/test_all.py": ""}
+    shown = told(tmp_path / "work", {**files, **tests, **others}, brief("refund"))["The other files of the repository"]
+    *code, example, above, unit = shown.text.splitlines()
+    assert all(line.startswith("package/") for line in code)
+    assert (example, above) == ("examples/app.py: run", "tests/: test_all.py")
+    assert unit.startswith("tests/unit/: test_000.py, test_001.py, ")
+    n_named = unit.count(".py")
+    assert unit.endswith(f" and {400 - n_named} more")
 
 
 def test_an_empty_repository_is_said_to_be_empty(tmp_path: Path) -> None:
