@@ -41,7 +41,7 @@ class CandidateCall:
     @property
     def is_through_another(self) -> bool:
         """Return whether it calls a function of another module, through which the code is reached."""
-        return self.origin >= THROUGH_ANOTHER
+        return self.origin in (THROUGH_ANOTHER, NEAR_ANOTHER)
 
     @property
     def source(self) -> str:
