@@ -245,11 +245,14 @@ async def test_files_are_read_and_written_in_the_temporary_folder_of_a_test(stag
     assert written is not None
     assert 'file = tmp_path / "a.txt"\n    file.write_text(' in written
     assert "assert Path(filename).read_text() == filename_after" in written
-    (tmp_path / "test_written.py").write_text(written)
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_written.py"]
+    methods = write_test_file(found, "thing", HouseStyle("unittest"))
+    assert methods is not None
+    assert methods.count("tmp_path = pathlib.Path(temporary.name)") == written.count("tmp_path):")
+    (tmp_path / "test_pytest.py").write_text(written)
+    (tmp_path / "test_unittest.py").write_text(methods)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_pytest.py", "test_unittest.py"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout
-    assert "tmp_path" not in (write_test_file(found, "thing", HouseStyle("unittest")) or "")
 
 
 WARNING = """

@@ -90,6 +90,8 @@ def render(
             names.setdefault(group.exception_module, set()).add(group.exception)
     if style.framework == "unittest":
         modules.add("unittest")
+        if any(group.needs_folder for group in groups):
+            modules |= {"pathlib", "tempfile"}
         body = "\n\n".join(_indented(text) for text in tests)
         tests = [f"class {class_name}(unittest.TestCase):\n{body}"]
     return Rendered(tuple(tests), frozenset(modules), {source: frozenset(found) for source, found in names.items()})
@@ -344,7 +346,7 @@ def _write_method(group: Group, style: HouseStyle) -> str:
     columns, stands = _split(group)
     inner = HouseStyle(style.framework, style.line_length - 4, style.quote)
     if not columns:
-        return "\n".join([f"def test_{group.name}(self):", *_body(group, stands, inner, indent=4)])
+        return "\n".join([f"def test_{group.name}(self):", *_folder(group, 4), *_body(group, stands, inner, indent=4)])
     names = ", ".join(column.name for column in columns)
     lines = [f"def test_{group.name}(self):", "    cases = ["]
     for row in zip(*(column.sources for column in columns), strict=True):
@@ -352,7 +354,15 @@ def _write_method(group: Group, style: HouseStyle) -> str:
         lines.append(f"        {lay_out(text, indent=8, width=inner.line_length, after=1)},")
     shown = ", ".join(f"{column.name}={column.name}" for column in columns if not column.name.startswith("expected"))
     lines += ["    ]", f"    for {names} in cases:", f"        with self.subTest({shown}):"]
-    return "\n".join([*lines, *_body(group, stands, inner, indent=12)])
+    return "\n".join([*lines, *_folder(group, 12), *_body(group, stands, inner, indent=12)])
+
+
+def _folder(group: Group, indent: int) -> list[str]:
+    """Return the statements that make the temporary folder, for which pytest has a fixture."""
+    if not group.needs_folder:
+        return []
+    made = "temporary = tempfile.TemporaryDirectory()", "self.addCleanup(temporary.cleanup)"
+    return [f"{' ' * indent}{statement}" for statement in (*made, f"{FOLDER} = pathlib.Path(temporary.name)")]
 
 
 def _unittest_assertion(actual: str, expected: str, column: Column, style: HouseStyle, indent: int) -> list[str]:

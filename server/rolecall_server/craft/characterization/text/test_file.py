@@ -35,8 +35,6 @@ def write_test_file(
     taken = names_of_tests(base) if base is not None else set[str]()
     groups = group(found.cases, found.survey.names | found.borrowed.keys(), taken)
     groups = [one for one in groups if f"test_{one.name}" not in without]
-    if style.framework == "unittest":  # it has no such fixture
-        groups = [one for one in groups if not one.needs_folder]
     if not groups:
         return None
     if order == BACKWARDS:
