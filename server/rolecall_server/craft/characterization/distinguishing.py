@@ -60,6 +60,19 @@ def _trials(
     return trials
 
 
+def _near(work: TrialState, left: Sequence[Mutant], near: Mapping[str, Sequence[CandidateCall]]) -> list[CandidateCall]:
+    """Return variations of the calls *near* by target, with the words that it may know, and with those of the lines of
+    the mutants that are *left*.
+    """
+    words = literals_on(work.survey.tree, {mutant.line for mutant in left}).strings
+    return [
+        call
+        for name, seeds in near.items()
+        for known in dict.fromkeys(((), words))
+        for call in varied(work, name, seeds, 2 * _VARIATIONS, known)
+    ]
+
+
 def _within(
     calls: Sequence[CandidateCall], pool: Mapping[CandidateCall, Observation], time_s: float
 ) -> Sequence[CandidateCall]:
@@ -78,16 +91,7 @@ async def hunt(
     for call, seen in pool.items():
         if seen.lines & lines or lines & work.import_lines:
             near.setdefault(call.target, []).append(call)
-    # What a surviving line names is likelier to tell than all that the module names.
-    words = literals_on(work.survey.tree, {mutant.line for mutant in left}).strings
-    calls = await asyncio.to_thread(
-        lambda: [
-            call
-            for name, seeds in near.items()
-            for known in ((), words)
-            for call in varied(work, name, seeds, 2 * _VARIATIONS, known)
-        ]
-    )
+    calls = await asyncio.to_thread(_near, work, left, near)
     before = set(work.seen)
     await observe_new(work, calls)
     new = {call: seen for call, seen in work.seen.items() if call not in before and usable(work, call, seen)}

@@ -72,7 +72,7 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     refused = await observe_new(work, [*await asyncio.to_thread(first_calls, work, targets, examples), *recording.ways])
     if refused is not None:
         return refused
-    if unreached := _unreached(work, private):
+    if unreached := await asyncio.to_thread(_unreached, work, private):
         report(f"trying calls of {len(unreached)} private functions that no public one leads to", None)
         await observe_new(work, await asyncio.to_thread(first_calls, work, unreached, examples))
         work.targets += unreached

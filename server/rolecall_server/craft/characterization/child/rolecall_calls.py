@@ -184,9 +184,10 @@ class Probe:
     def _before(self, value: Any) -> tuple[Any, ...]:
         """Return what can be told of an operand before the call: its state, its parts and its views."""
         with contextlib.suppress(Exception):  # of an object that cannot be looked at
-            # What is read off an iterator is gone.
-            views = [] if describe.is_iterator(value) else self._views(value)[0]
-            return describe.state(value), self._inner(value), views
+            state = describe.state(value)
+            # Where nothing can change nobody looks; what is read off an iterator is gone.
+            views = [] if state is None or describe.is_iterator(value) else self._views(value)[0]
+            return state, self._inner(value), views
         return None, {}, []
 
     def _inner(self, value: Any) -> dict[str, Any]:
