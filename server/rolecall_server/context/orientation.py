@@ -233,20 +233,17 @@ def _paths(
 
 
 def _by_folder(view: PackSource, paths: Sequence[str], room_tokens: int) -> str:
-    """Return a line for each folder with the names of the files in it, as ``tests/: test_a.py, test_b.py``."""
-    folders: dict[str, list[str]] = {}
-    for path in paths:
-        place = PurePosixPath(path)
-        folders.setdefault(f"{place.parent}/: " if place.parent.name else "", []).append(place.name)
-    text, left = "", room_tokens
-    for folder, names in folders.items():
-        totals = accumulate(view.count_tokens(f"{name}, ") for name in names)
-        fitting = [name for name, total in zip(names, totals, strict=True) if total <= left]
-        more = f" and {len(names) - len(fitting)} more" if len(fitting) < len(names) else ""
-        line = f"{folder}{', '.join(fitting)}{more}\n" if fitting else ""
-        left -= view.count_tokens(line)
-        text += line
-    return text
+    """Return a line for each folder with the names of the files in it, as ``tests/: test_a.py, test_b.py``, and how
+    many there was no room for.
+    """
+    totals = accumulate(view.count_tokens(f"{PurePosixPath(path).name}, ") for path in paths)
+    fitting = [PurePosixPath(path) for path, total in zip(paths, totals, strict=True) if total <= room_tokens]
+    folders: dict[PurePosixPath, list[str]] = {}
+    for path in fitting:
+        folders.setdefault(path.parent, []).append(path.name)
+    lines = [f"{folder}/: {', '.join(names)}" if folder.name else ", ".join(names) for folder, names in folders.items()]
+    more = [f"… and {len(paths) - len(fitting)} other files of tests"] if len(fitting) < len(paths) else []
+    return "".join(f"{line}\n" for line in [*lines, *more])
 
 
 def _line(view: PackSource, path: str) -> str:
