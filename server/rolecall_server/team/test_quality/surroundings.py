@@ -6,7 +6,7 @@ import ast
 import re
 from collections.abc import Collection, Iterable
 
-from rolecall_analysis import callers, definitions_in, import_graph, is_test_path, module_names, tests_of
+from rolecall_analysis import ModuleTree, callers, definitions_in, import_graph, is_test_path, module_names, tests_of
 from rolecall_server.craft.characterization import NearbyModule, Subject
 from rolecall_server.python_trees import parse_python
 from rolecall_server.team.request import Desk
@@ -48,11 +48,16 @@ def _tests(desk: Desk, path: str) -> list[str]:
     if name and len(found) < _MAX_RELATED_FILES:
         found |= dict.fromkeys(_tests_naming(desk, name))
         importing = sorted(each for each, named in import_graph(desk.snapshot).items() if name in named)
-        paths = {names[0]: each for each in modules.files.values() if (names := module_names(modules, each))}
+        paths = _paths_of(modules)
         for each in importing[:_MAX_RELATED_FILES] if len(found) < _MAX_RELATED_FILES else ():
             found |= dict.fromkeys(tests_of(desk.snapshot, paths[each]))
     found.pop(path, None)
     return list(found)
+
+
+def _paths_of(modules: ModuleTree) -> dict[str, str]:
+    """Return the file of each module, by its dotted name."""
+    return {names[0]: path for path in modules.files.values() if (names := module_names(modules, path))}
 
 
 def _tests_naming(desk: Desk, module: str) -> list[str]:
@@ -68,7 +73,7 @@ def _tests_naming(desk: Desk, module: str) -> list[str]:
 def neighbours_of(desk: Desk, path: str) -> list[NearbyModule]:
     """Return the modules around the file *path*, the nearest first: at most 24 that are no tests."""
     modules = desk.snapshot.modules
-    paths = {names[0]: each for each in modules.files.values() if (names := module_names(modules, each))}
+    paths = _paths_of(modules)
     module = next(iter(module_names(modules, path)), "")
     found: list[NearbyModule] = []
     left = _MAX_CHARACTERS
