@@ -123,10 +123,21 @@ def test_where_pytest_cannot_read_the_test_file_there_is_the_tests_get_one_of_th
 
 
 def test_what_pytest_cannot_read_is_not_proposed(root: Path) -> None:
+    for name in ("test_price", "test_price_characterization"):
+        (root / f"tests/{name}.py").write_text("import no_such_library\n")
+    ended = rolecall(root, "tests", "shop/price.py")
+    assert ended.returncode == 1
+    assert "NothingToTest: pytest could not read the tests that were written" in ended.stderr
+    assert "no_such_library" in ended.stderr
+
+
+def test_tests_that_could_not_run_are_not_written_by_a_general_yes(root: Path) -> None:
     (root / "tests/conftest.py").write_text("import no_such_library\n")
+    before = contents(root)
     ended = rolecall(root, "tests", "shop/price.py", "--yes")
-    assert "no_such_library" in ended.stdout + ended.stderr
-    assert not (root / "tests/test_price_characterization.py").exists()
+    assert "Tests not run: none of those that reach the change: tests/conftest.py raises " in ended.stdout
+    assert "Not written, because no test of it ran: tests/test_price.py." in ended.stdout
+    assert contents(root) == before
 
 
 def test_a_test_that_failed_before_stays_and_is_not_told_as_taken_out(root: Path) -> None:

@@ -257,7 +257,10 @@ def _tested(found: Study) -> Iterator[str]:
     through = {call.target for call in found.cases if call.is_through_another}
     own = [name for name in dict.fromkeys(call.target for call in found.cases) if name not in through]
     if public := [name for name in own if not is_private(name)]:
-        yield f"Tested: {_listed(public)}, because {_chosen_because(found)}."
+        are = "it is public" if len(public) == 1 else "they are public"
+        everything = all(target in found.targets for target in found.survey.targets)
+        more = "" if everything else " and the tests there are leave something out"
+        yield f"Tested: {_listed(public)}, because {are}{more}."
     if private := [name for name in own if is_private(name)]:
         yield f"Tested though private, as nothing public was called that leads there: {_listed(private)}."
     if through:
@@ -267,13 +270,6 @@ def _tested(found: Study) -> Iterator[str]:
 
 def _about_file(path: str, unread: str) -> str:
     return f"They are in a file of their own, as pytest cannot read {path}: {unread}." if unread else ""
-
-
-def _chosen_because(found: Study) -> str:
-    chosen = [one for one in found.targets if one in found.survey.targets]
-    public = "it is public" if len(chosen) == 1 else "they are public"
-    everything = len(chosen) == len(found.survey.targets)
-    return public if everything else f"{public} and the tests there are leave something out"
 
 
 def _listed(names: Sequence[str]) -> str:
