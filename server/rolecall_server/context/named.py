@@ -1,4 +1,6 @@
-"""The files that a brief names: whole where they are short, else the passages that it is about."""
+"""The files that a brief names: whole where they are short, else the passages that it is about; and the commits that it
+names, as their diffs.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +8,11 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
-from rolecall_analysis import definitions_in
+from rolecall_analysis import definitions_in, is_test
+from rolecall_analysis.retrieval.history.committed import commit_of, diff_of, message_of, paths_changed_in
+from rolecall_analysis.retrieval.history.commits import MAX_FILES
 from rolecall_server.context.found import found_within
-from rolecall_server.context.items import ContextItem, LeftOut, PackSource, check_shown, lines_of, whole_file
+from rolecall_server.context.items import NO_ROOM, ContextItem, LeftOut, PackSource, check_shown, lines_of, whole_file
 from rolecall_server.errors import FileRefused
 from rolecall_server.workspace import Workspace, file_exists, split_lines
 
@@ -23,6 +27,9 @@ _PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*")
 _NAME = re.compile(r"[A-Za-z_]\w{2,}")
 _QUOTED = re.compile(r"`([^`\n]+)`")
 _PROSE = ("", ".md", ".rst", ".txt")
+_COMMIT = re.compile(r"\b[0-9a-f]{7,40}\b")
+_MAX_COMMITS = 2
+_MAX_FILES_OF_COMMIT = 3
 _REASON = "the brief names it"
 
 
@@ -84,6 +91,40 @@ def named_passages(view: PackSource, path: str, brief: str, room_tokens: int) ->
     lines = split_lines(whole.text)
     for first, last in _merged(_chosen(view, lines, brief, budget)):
         yield lines_of(view, path, first, last, f"{_REASON}: lines {first + 1} to {last + 1} of {len(lines)}")
+
+
+def named_commits(root: Path, brief: str) -> tuple[str, ...]:
+    """Return the ids of the first two commits of the repository at *root* that *brief* names by the beginning of their
+    ids, at least seven characters.
+    """
+    # A word that is no commit costs a run of git; a brief with a log in it may have hundreds.
+    words = [*dict.fromkeys(_COMMIT.findall(brief))][: 4 * _MAX_COMMITS]
+    return tuple(dict.fromkeys(filter(None, (commit_of(root, word) for word in words))))[:_MAX_COMMITS]
+
+
+def files_of_commits(view: PackSource, commits: Sequence[str]) -> list[str]:
+    """Return the first files with code, other than tests, that *commits* changed and that are still there."""
+    paths = (path for commit in commits for path in paths_changed_in(view.workspace.root, commit))
+    code = [path for path in dict.fromkeys(paths) if path in view.snapshot.files and not is_test(view.snapshot, path)]
+    return code[:_MAX_FILES_OF_COMMIT]
+
+
+def changes_in_commit(view: PackSource, commit: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
+    """Yield what *commit* changed in each of its files, as far as that fits its share of the room."""
+    root = view.workspace.root
+    title = message_of(root, commit).partition("\n")[0]
+    reason = f'changed so by commit {commit[:10]}, "{title}", which the brief names'
+    left = int(room_tokens * _SHARE_OF_CODE)
+    for path in paths_changed_in(root, commit)[:MAX_FILES]:
+        diff = diff_of(root, commit, path)
+        tokens = view.count_tokens(diff)
+        if not diff:  # a mode alone, or bytes
+            continue
+        if tokens > left:
+            yield LeftOut(path, reason, "diff", 1, tokens, NO_ROOM)
+            continue
+        left -= tokens
+        yield ContextItem(path, reason, "diff", diff, 1, tokens)
 
 
 def _chosen(view: PackSource, lines: Sequence[str], brief: str, budget: int) -> set[int]:

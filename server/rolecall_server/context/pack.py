@@ -41,7 +41,7 @@ from rolecall_server.context.items import (
     signatures,
     whole_file,
 )
-from rolecall_server.context.named import named_passages
+from rolecall_server.context.named import changes_in_commit, files_of_commits, named_commits, named_passages
 from rolecall_server.context.orientation import ROOT, a_map, changelog, head, how_it_runs, is_changelog
 from rolecall_server.context.parts import alone, in_parts
 from rolecall_server.errors import FileRefused, RequestRefused
@@ -296,11 +296,14 @@ def _front_and_named(view: PackSource, focus: Focus, room_tokens: int) -> Iterat
     for path, reason in focus.also.items():
         if path not in focus.named and read_text_or_none(view.workspace, path):
             yield beginning(view, path, reason, int(room_tokens * _SHARE_OF_ALSO))
-    for path in focus.named:
+    commits = named_commits(view.workspace.root, focus.brief) if focus.writes_code else ()
+    for path in dict.fromkeys((*focus.named, *files_of_commits(view, commits))):
         if is_changelog(path):
             yield from head(view, path)
         elif path != focus.path:
             yield from named_passages(view, path, focus.brief, room_tokens)
+    for commit in commits:
+        yield from changes_in_commit(view, commit, room_tokens)
 
 
 def _in_hand(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
 from rolecall_analysis import Index, Snapshot
+from rolecall_analysis.retrieval.history.committed import commit_of
 from rolecall_server.context import ContextItem, Focus, PackSource, named_files, pack
 from rolecall_server.context.named import named_passages
 from rolecall_server.errors import FileRefused
 from rolecall_server.model import estimate_tokens
 from rolecall_server.workspace import Workspace
+from support.traps import commit
 from support.workspaces import write_workspace
 
 GUIDE = "".join(f"Chapter {number} is about other things.\n" for number in range(400))
@@ -86,3 +90,31 @@ def test_what_the_repository_keeps_from_models_is_not_shown(tmp_path: Path) -> N
     packed = pack(view, Focus("", named=("README.md",), brief="README.md"), 5000)
     assert "README.md" not in "".join(f"{item.path} {item.text}" for item in packed.items)
     assert [left.path for left in packed.left_out] == ["README.md"]
+
+
+def test_a_commit_that_the_brief_names_is_shown_as_a_diff_with_the_code_it_changed(tmp_path: Path) -> None:
+    view, commit = _with_a_commit(tmp_path / "work")
+    packed = pack(view, Focus("", brief=f"Revert {commit[:7]}, not 1234567 and deadbeef", writes_code=True), 5000)
+    diffs = {item.path: item.text for item in packed.items if item.zoom == "diff"}
+    assert diffs == {
+        "CHANGELOG.rst": "@@ -0,0 +1,2 @@\n+1.0\n+===\n",
+        "README.md": "@@ -0,0 +1 @@\n+# Shop\n",
+        "shop/price.py": "@@ -0,0 +1 @@\n+RATE = 1\n",
+    }
+    reasons = {item.reason for item in packed.items if item.zoom == "diff"}
+    assert reasons == {f'changed so by commit {commit[:10]}, "total", which the brief names'}
+    assert "shop/price.py" in [item.path for item in packed.items if item.zoom == "file"]
+    assert [left.path for left in packed.left_out if left.zoom == "diff"] == ["docs/guide.rst"]
+
+
+def test_of_a_commit_nothing_is_shown_that_is_kept_from_models(tmp_path: Path) -> None:
+    view, commit = _with_a_commit(tmp_path / "work", {".aiignore": "shop/\n"})
+    packed = pack(view, Focus("", brief=f"Revert {commit}", writes_code=True), 5000)
+    assert "RATE" not in "".join(item.text for item in packed.items)
+
+
+def _with_a_commit(root: Path, more: Mapping[str, str] = MappingProxyType({})) -> tuple[PackSource, str]:
+    commit(write_workspace(root, {**FILES, **more}))
+    index = Index(root)
+    index.scan()
+    return PackSource(Workspace(root), index.snapshot(), estimate_tokens), commit_of(root, "HEAD")

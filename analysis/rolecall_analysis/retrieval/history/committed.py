@@ -9,6 +9,12 @@ from pathlib import Path
 from rolecall_analysis.programs import run_git
 
 
+_DIFF_TREE = (
+    *("diff-tree", "--root", "--relative", "--no-renames"),
+    *("--no-ext-diff", "--no-textconv", "--no-commit-id"),
+)
+
+
 def committed_text(root: Path, path: str) -> str | None:
     """Return the text of *path* below *root* in the commit that is checked out; ``None`` where it has none, or is
     empty.
@@ -50,10 +56,14 @@ def message_of(root: Path, commit: str) -> str:
     return run_git(root, "show", "--no-patch", "--no-show-signature", "--format=%B", commit).strip()
 
 
+def paths_changed_in(root: Path, commit: str) -> list[str]:
+    """Return the files below *root* that a commit changed, made or deleted; none for a merge."""
+    return run_git(root, *_DIFF_TREE, "-r", "--name-only", "-z", commit).split("\0")[:-1]
+
+
 def diff_of(root: Path, commit: str, path: str) -> str:
     """Return what a commit changed in the file *path* below *root*, as a unified diff without its header."""
-    options = ("-p", "--root", "--relative", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-commit-id")
-    diff = run_git(root, "diff-tree", *options, commit, "--", path)
+    diff = run_git(root, *_DIFF_TREE, "-p", commit, "--", path)
     _, at, hunks = diff.partition("\n@@")
     return f"@@{hunks}" if at else ""
 
