@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import PurePosixPath
 
-from rolecall_analysis import Definition, definitions_in, is_test, select_tests
+from rolecall_analysis import Definition, SelectedTests, definitions_in, is_test
 from rolecall_analysis.retrieval import Query, rank
 from rolecall_analysis.retrieval.words import identifiers
 from rolecall_server.context.found import Likely, corpus_of
@@ -30,22 +30,25 @@ def exercising(view: PackSource, brief: str, likely: Likely, room_tokens: int) -
     """Yield the part that matters of the test file for the files and definitions that are *likely* meant; of two, each
     in half the room, where nearly as much speaks for another.
 
-    They are found by what *brief* says and what changed together before, by their names, and by what they call.
+    They are found by what *brief* says and what changed together before, by their names, by what they call, and by what
+    earlier runs saw them run.
     """
-    paths = _likeliest_tests(view, brief, likely)
+    selected = view.select_tests(view.snapshot, likely.concerned[:_MAX_CHANGED])
+    ran = {one.path: one.tests for one in selected}
+    paths = _likeliest_tests(view, brief, likely, selected)
     names = " ".join(one.name for one in likely.concerned[:_MAX_CHANGED])
     for path in paths:
         with suppress(FileRefused):
             check_shown(view, path)
-            yield nearest_tests(view, path, f"{brief}\n{names}", room_tokens // len(paths), _REASON)
+            text = f"{brief}\n{names}"
+            yield nearest_tests(view, path, text, room_tokens // len(paths), _REASON, ran.get(path, ()))
 
 
-def _likeliest_tests(view: PackSource, brief: str, likely: Likely) -> list[str]:
+def _likeliest_tests(view: PackSource, brief: str, likely: Likely, calling: Sequence[SelectedTests]) -> list[str]:
     """Return the test file that most speaks for, and the next one where that has nearly as much."""
     snapshot = view.snapshot
     candidates = {path for path in snapshot.files if is_test(snapshot, path)}
     ranked = rank(corpus_of(view), snapshot, Query(brief, seed=likely.paths[0], candidates=candidates))
-    calling = select_tests(snapshot, likely.concerned[:_MAX_CHANGED])
     scores = defaultdict[str, float](float, _shares({one.path: one.score for one in ranked}))
     for path, share in _shares({one.path: one.score for one in calling}).items():
         scores[path] += _BY_CALLS * share
@@ -66,9 +69,11 @@ def _named_after(tests: Iterable[str], path: str) -> list[str]:
     return [test for test in tests if PurePosixPath(test).stem in (f"test_{stem}", f"{stem}_test")]
 
 
-def nearest_tests(view: PackSource, path: str, text: str, room_tokens: int, reason: str) -> ContextItem:
+def nearest_tests(
+    view: PackSource, path: str, text: str, room_tokens: int, reason: str, ran: Sequence[str] = ()
+) -> ContextItem:
     """Return the test file *path* where it has room; else its head and the tests nearest to *text*, its first ones
-    where none is near, with the helpers that they use.
+    where none is near, with the helpers that they use. Those of *ran*, as node ids, count as near, the first most.
 
     Raises:
         FileRefused: it cannot be read.
@@ -80,15 +85,28 @@ def nearest_tests(view: PackSource, path: str, text: str, room_tokens: int, reas
     places = {f"{path}::{name}" for name in functions}
     query = Query(text, level="function", candidates=places, limit=_MAX_TESTS)
     ranked = [one.name for one in rank(corpus_of(view), view.snapshot, query)] if text.strip() else []
+    seen = [test.partition("::")[2].replace("::", ".") for test in ran]
     wanted: list[str] = []
     item = in_parts(view, path, wanted, reason)
-    for name in ranked or [*functions][:_MAX_TESTS]:
+    for name in _fused(ranked, [name for name in seen if name in functions]) or [*functions][:_MAX_TESTS]:
         more = [*wanted, name, *_helpers(view, functions, name)]
         larger = in_parts(view, path, more, reason)
         # The first one counts whatever its length, or no test at all would be shown.
         if larger.tokens <= room_tokens or not wanted:
             wanted, item = more, larger
     return item
+
+
+def _fused(*orders: Sequence[str]) -> list[str]:
+    """Return what stands in *orders*, what stands in several first.
+
+    Source: reciprocal rank fusion, Cormack, Clarke and Büttcher 2009; 60 is theirs.
+    """
+    scores = defaultdict[str, float](float)
+    for order in orders:
+        for place, name in enumerate(order):
+            scores[name] += 1 / (60 + place)
+    return sorted(scores, key=lambda name: -scores[name])
 
 
 def _helpers(view: PackSource, functions: dict[str, Definition], name: str) -> Iterator[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rolecall_analysis import Definition, Snapshot, definitions_in
+from rolecall_analysis import Definition, SelectedTests, Snapshot, definitions_in, select_tests
 from rolecall_analysis.retrieval import Corpus
 from rolecall_server.errors import FileRefused
 from rolecall_server.workspace import Workspace, read_text_file, split_lines, why_private
@@ -57,6 +57,9 @@ class LeftOut:
     """Why it is not: there was no room, it is kept from models, it cannot be read."""
 
 
+SelectTests = Callable[[Snapshot, Sequence[Definition]], Sequence[SelectedTests]]
+
+
 @dataclass(frozen=True)
 class PackSource:
     """The sources from which the pack is taken."""
@@ -66,6 +69,8 @@ class PackSource:
     count_tokens: Callable[[str], int]
     corpus: Corpus | None = None
     """The words of the files, where somebody keeps them; made anew otherwise."""
+    select_tests: SelectTests = select_tests
+    """Selects the test files that definitions may make fail; it may know what tests ran before, too."""
 
 
 def check_shown(view: PackSource, path: str) -> None:

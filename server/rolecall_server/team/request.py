@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from rolecall_analysis import Snapshot
+from rolecall_analysis import Definition, SelectedTests, Snapshot, select_tests
 from rolecall_analysis.retrieval import Corpus
 from rolecall_server.context import AtHand, ContextPack, PackSource
 from rolecall_server.craft.attempt import Attempted
 from rolecall_server.craft.code_review.candidates import ReviewScope
+from rolecall_server.craft.history import with_history
 from rolecall_server.craft.trial import Bench
 from rolecall_server.model import ChatMessage, ModelClient, ToolLimits, estimate_tokens
 from rolecall_server.model.replies.tools import DEFAULT_LIMITS
@@ -203,4 +204,10 @@ class Desk:
     @property
     def view(self) -> PackSource:
         """Return the view of the repository that the role may be shown."""
-        return PackSource(self.workspace, self.snapshot, estimate_tokens, self.corpus)
+        return PackSource(self.workspace, self.snapshot, estimate_tokens, self.corpus, self._select_tests)
+
+    def _select_tests(self, snapshot: Snapshot, changed: Sequence[Definition]) -> Sequence[SelectedTests]:
+        """Return the test files that *changed* may make fail, by the graph and by what earlier runs saw them run."""
+        selected = select_tests(snapshot, changed)
+        memory = self.bench.memory
+        return selected if memory is None else with_history(snapshot, selected, changed, memory.recall())

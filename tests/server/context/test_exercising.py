@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from rolecall_analysis import Index
+from rolecall_analysis import Definition, Index, SelectedTests, Snapshot
 from rolecall_server.context import ContextItem, Focus, PackSource, pack
+from rolecall_server.context.exercising import nearest_tests
 from rolecall_server.model import estimate_tokens
 from rolecall_server.workspace import Workspace
 from support.fixture import parse_fixture
+from support.workspaces import write_workspace
 
 SHOP = """
     #- shop/__init__.py
@@ -97,3 +100,33 @@ def test_tests_that_are_kept_from_models_are_not_shown(tmp_path: Path) -> None:
     view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
     items = pack(view, Focus("", brief="refund", writes_code=True), 16_000).items
     assert not [item for item in items if item.path.startswith("tests/")]
+
+
+def test_the_file_whose_tests_were_seen_to_run_the_code_is_shown(tmp_path: Path) -> None:
+    calling = "    #- tests/test_shop.py\n    import shop\n\n    def test_it():\n        getattr(shop, 'all')()\n"
+    root = parse_fixture(SHOP + calling).write_to(tmp_path).resolve()
+    index = Index(root)
+    index.scan()
+
+    def seen_to_run(snapshot: Snapshot, changed: Sequence[Definition]) -> list[SelectedTests]:
+        assert {one.qualified_name for one in changed} >= {"refund"}
+        return [SelectedTests("tests/test_shop.py", 1.0, "", tests=("tests/test_shop.py::test_it",))]
+
+    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens, select_tests=seen_to_run)
+    items = pack(view, Focus("", brief=BRIEF, writes_code=True), 16_000).items
+    assert [item.path for item in items if item.reason.startswith("the tests that exercise it")] == [
+        "tests/test_shop.py"
+    ]
+
+
+def test_of_a_long_file_the_tests_that_were_seen_to_run_the_code_come_first(tmp_path: Path) -> None:
+    filler = "".join(f"def test_refund_{n}():\n    first = {n}\n    assert first == {n}\n\n" for n in range(300))
+    text = f"{filler}def test_all(shop):\n    first = shop\n    assert first.refund\n"
+    root = write_workspace(tmp_path / "work", {"tests/test_shop.py": text})
+    index = Index(root)
+    index.scan()
+    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
+    shown = nearest_tests(view, "tests/test_shop.py", "refund", 300, "because")
+    assert "test_all" not in shown.text
+    ran = nearest_tests(view, "tests/test_shop.py", "refund", 300, "because", ["tests/test_shop.py::test_all"])
+    assert "def test_all(shop):" in ran.text
