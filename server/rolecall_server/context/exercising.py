@@ -41,7 +41,7 @@ def exercising(view: PackSource, brief: str, likely: Likely, room_tokens: int) -
         with suppress(FileRefused):
             check_shown(view, path)
             text = f"{brief}\n{names}"
-            yield nearest_tests(view, path, text, room_tokens // len(paths), _REASON, ran.get(path, ()))
+            yield nearest_tests(view, path, text, room_tokens // len(paths), _REASON, ran=ran.get(path, ()))
 
 
 def _likeliest_tests(view: PackSource, brief: str, likely: Likely, calling: Sequence[SelectedTests]) -> list[str]:
@@ -70,7 +70,7 @@ def _named_after(tests: Iterable[str], path: str) -> list[str]:
 
 
 def nearest_tests(
-    view: PackSource, path: str, text: str, room_tokens: int, reason: str, ran: Sequence[str] = ()
+    view: PackSource, path: str, text: str, room_tokens: int, reason: str, *, ran: Sequence[str] = ()
 ) -> ContextItem:
     """Return the test file *path* where it has room; else its head and the tests nearest to *text*, its first ones
     where none is near, with the helpers that they use. Those of *ran*, as node ids, count as near, the first most.

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from rolecall_analysis import definitions_in, is_test
-from rolecall_analysis.retrieval.history.committed import commit_of, diff_of, message_of, paths_changed_in
 from rolecall_analysis.retrieval.history.commits import MAX_FILES
+from rolecall_analysis.retrieval.history.committed import commit_of, diff_of, message_of, paths_changed_in
 from rolecall_server.context.found import found_within
 from rolecall_server.context.items import NO_ROOM, ContextItem, LeftOut, PackSource, check_shown, lines_of, whole_file
 from rolecall_server.errors import FileRefused

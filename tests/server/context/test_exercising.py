@@ -128,5 +128,5 @@ def test_of_a_long_file_the_tests_that_were_seen_to_run_the_code_come_first(tmp_
     view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
     shown = nearest_tests(view, "tests/test_shop.py", "refund", 300, "because")
     assert "test_all" not in shown.text
-    ran = nearest_tests(view, "tests/test_shop.py", "refund", 300, "because", ["tests/test_shop.py::test_all"])
+    ran = nearest_tests(view, "tests/test_shop.py", "refund", 300, "because", ran=["tests/test_shop.py::test_all"])
     assert "def test_all(shop):" in ran.text

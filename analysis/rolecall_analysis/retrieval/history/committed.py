@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rolecall_analysis.programs import run_git
 
-
 _DIFF_TREE = (
     *("diff-tree", "--root", "--relative", "--no-renames"),
     *("--no-ext-diff", "--no-textconv", "--no-commit-id"),
