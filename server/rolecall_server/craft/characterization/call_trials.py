@@ -28,6 +28,7 @@ from rolecall_server.craft.characterization.inputs.variation import vary
 from rolecall_server.craft.characterization.observation import (
     DOCUMENTED,
     IN_REPOSITORY,
+    STOOD_IN,
     THROUGH_ANOTHER,
     CandidateCall,
     Observation,
@@ -160,6 +161,8 @@ async def observe_new(work: TrialState, calls: Sequence[CandidateCall]) -> NotRu
 
 def usable(work: TrialState, call: CandidateCall, seen: Observation) -> bool:
     """Return whether a test can use a call: one of what is not public, or not of this module, has to tell something."""
+    if call.origin == STOOD_IN and seen.kind != "value":
+        return False  # what is raised because a mock is no true object says nothing
     if (call.is_through_another or is_private(call.target)) and not tells(seen):
         return False
     return assertable(read_with_documentation(work, call, seen)) and seen.duration_s < _SLOW_S

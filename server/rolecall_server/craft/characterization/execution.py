@@ -177,7 +177,7 @@ def _common(stage: Stage, asked: Sequence[Mapping[str, Any]], calls: Sequence[Ca
 
 def _asked(number: int, call: CandidateCall) -> dict[str, Any]:
     expression = call.template.format(*(f"_{place}" for place in range(len(call.operands))))
-    return {"id": number, "expression": expression, "operands": call.operands}
+    return {"id": number, "expression": expression, "operands": call.operands, "patched": call.patched}
 
 
 async def _ask(
@@ -256,6 +256,7 @@ def _observation(answer: Mapping[str, Any]) -> Observation:
         parts=tuple((template, kind, look) for template, kind, look in answer.get("parts", ())),
         warns=tuple((name, module) for name, module in answer.get("warns", ())),
         pollutes=answer.get("pollutes", False),
+        source=answer.get("source", ""),
         duration_s=answer.get("duration_s", 0.0),
     )
 

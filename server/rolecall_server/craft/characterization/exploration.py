@@ -21,8 +21,9 @@ from rolecall_server.craft.characterization.execution import Stage
 from rolecall_server.craft.characterization.inputs.calls import examples_in
 from rolecall_server.craft.characterization.inputs.documents import pieces_in, pieces_of
 from rolecall_server.craft.characterization.inputs.neighbours import Neighbourhood, neighbourhood
+from rolecall_server.craft.characterization.inputs.stand_ins import passed_on
 from rolecall_server.craft.characterization.inputs.survey import CallTarget, Survey, survey
-from rolecall_server.craft.characterization.objects import build_instances
+from rolecall_server.craft.characterization.objects import build_instances, stood_in
 from rolecall_server.craft.characterization.observation import DOCUMENTED, IN_REPOSITORY
 from rolecall_server.craft.characterization.recording import Recording, record
 from rolecall_server.sandbox import NotRun
@@ -72,10 +73,15 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     refused = await observe_new(work, [*await asyncio.to_thread(first_calls, work, targets, examples), *recording.ways])
     if refused is not None:
         return refused
-    if unreached := await asyncio.to_thread(_unreached, work, private):
+    own = [one for one in private if one not in work.targets]
+    if unreached := (await asyncio.to_thread(_little_reached, work, own))[:_MAX_PRIVATE]:
         report(f"trying calls of {len(unreached)} private functions that no public one leads to", None)
         await observe_new(work, await asyncio.to_thread(first_calls, work, unreached, examples))
         work.targets += unreached
+    if little := await asyncio.to_thread(_little_reached, work, work.targets):
+        report(f"trying stand-ins for what {len(little)} targets need", None)
+        await observe_new(work, await asyncio.to_thread(stood_in, work, little))
+        await observe_new(work, passed_on(work.seen))
     for number in range(_ROUNDS):
         if number and work.left_s < _SHARE_FOR_THE_REST * subject.budget_s:
             break  # the first round is made however late it is: what is found depends little on the machine
@@ -101,14 +107,14 @@ def _is_wanted(target: CallTarget, symbols: Collection[str]) -> bool:
     return not symbols or any(name == symbol or name.startswith(f"{symbol}.") for symbol in symbols)
 
 
-def _unreached(work: TrialState, private: Sequence[CallTarget]) -> list[CallTarget]:
-    """Return the functions of *private* of which less than half was run by calls that a test can use, and by tests."""
+def _little_reached(work: TrialState, targets: Sequence[CallTarget]) -> list[CallTarget]:
+    """Return those of *targets* of which less than half was run by calls that a test can use, and by tests."""
     reached = set(work.subject.covered)
     for call, seen in work.seen.items():
         if usable(work, call, seen):
             reached |= seen.lines
-    lines = {one: set(_body_lines(one)) for one in private if one not in work.targets}
-    return [one for one, body in lines.items() if 2 * len(body & reached) < len(body)][:_MAX_PRIVATE]
+    lines = {one: set(_body_lines(one)) for one in targets}
+    return [one for one, body in lines.items() if 2 * len(body & reached) < len(body)]
 
 
 def _body_lines(target: CallTarget) -> list[int]:

@@ -14,6 +14,7 @@ from rolecall_server.craft.characterization.inputs.calls import Example, calls_o
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, interleaved
 from rolecall_server.craft.characterization.inputs.literals import literals_in
 from rolecall_server.craft.characterization.inputs.neighbours import attributes_of
+from rolecall_server.craft.characterization.inputs.stand_ins import with_stand_ins
 from rolecall_server.craft.characterization.inputs.survey import (
     CallableParameter,
     CallTarget,
@@ -55,7 +56,7 @@ async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotR
         base_now = _with(work, base, _joined(instances, around))
         calls = [
             call
-            for target in _constructors(work)
+            for target in constructors(work)
             if not members.get(target.name)
             for call in calls_of(target, base_now, examples, work.random)
         ]
@@ -126,7 +127,7 @@ def _by_length(found: tuple[CandidateCall, Part]) -> tuple[int, str, str]:
     return len(call.source) + len(template), call.source, template
 
 
-def _constructors(work: TrialState) -> list[CallTarget]:
+def constructors(work: TrialState) -> list[CallTarget]:
     """Return the constructors of all classes, and the class methods that may build objects too."""
     found: list[CallTarget] = []
     for name, node in work.survey.classes.items():
@@ -136,6 +137,18 @@ def _constructors(work: TrialState) -> list[CallTarget]:
         parameters = constructor_parameters(node, {**work.around.classes, **work.survey.classes})
         found.append(CallTarget(name, "constructor", parameters or _told_parameters(told), node, name))
     return [*found, *(one for one in work.survey.targets if one.kind == "class method")]
+
+
+def stood_in(work: TrialState, targets: Sequence[CallTarget]) -> list[CandidateCall]:
+    """Return calls of *targets* in which mocks stand in for the objects that they take, or that their class takes."""
+    if {"MagicMock", "AsyncMock", "call", "patch"} & (work.survey.names | work.survey.borrowed):
+        return []  # a test could not tell them from the module's own
+    makers = {one.name: one for one in constructors(work) if one.kind == "constructor"}
+    return [
+        call
+        for target in targets
+        for call in with_stand_ins(target, makers.get(target.owner), work.sources[""], work.stage.module)
+    ]
 
 
 def _told_parameters(told: Mapping[str, Any]) -> tuple[CallableParameter, ...]:

@@ -16,10 +16,10 @@ Arc = tuple[int, int]
 """A line that follows another in one run of a function; a negative one stands for the function's start or end."""
 
 
-DOCUMENTED, IN_REPOSITORY, LIKELY, MADE_UP, THROUGH_ANOTHER, NEAR_ANOTHER = range(6)
+DOCUMENTED, IN_REPOSITORY, LIKELY, MADE_UP, THROUGH_ANOTHER, NEAR_ANOTHER, STOOD_IN = range(7)
 """Where calls come from: an example in a docstring, a call in the repository, the types that the callable has or very
-likely has, anything else. The last two are calls of another module's function, through which the code is reached: as
-somebody made them, and variations."""
+likely has, anything else. The next two are calls of another module's function, through which the code is reached: as
+somebody made them, and variations. In the last ones a mock stands in for an object."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,9 @@ class CandidateCall:
     """The name of each operand."""
     # Not compared: a call that somebody wrote and that types suggest too is one call.
     origin: int = field(default=MADE_UP, compare=False)
-    """Where it comes from, the most telling first: one of the numbers below."""
+    """Where it comes from, the most telling first: one of the numbers above."""
+    patched: tuple[tuple[int, str], ...] = ()
+    """The operands that take the place of a name of the module while it runs, each with that name in full."""
 
     @property
     def is_through_another(self) -> bool:
@@ -118,6 +120,8 @@ class Observation:
     """The kinds of warnings it gave: a name and its module each."""
     pollutes: bool = False
     """It changed the module's own state."""
+    source: str = ""
+    """The expression that gives the result, with ``{0}`` for the first operand, where a mock there gave it."""
     duration_s: float = 0.0
 
     @property

@@ -13,6 +13,7 @@ from rolecall_server.craft.characterization import HouseStyle, Stage, Study, rea
 from rolecall_server.craft.characterization.inputs.call_forms import THROUGH
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.inputs.survey import is_private
+from rolecall_server.craft.characterization.observation import STOOD_IN
 from rolecall_server.craft.characterization.text.placing import tests_added
 from rolecall_server.craft.characterization.text.test_file import BACKWARDS
 from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
@@ -263,6 +264,8 @@ def _tested(found: Study) -> Iterator[str]:
         yield f"Tested: {_listed(public)}, because {are}{more}."
     if private := [name for name in own if is_private(name)]:
         yield f"Tested though private, as nothing public was called that leads there: {_listed(private)}."
+    if mocked := list(dict.fromkeys(call.target for call in found.cases if call.origin == STOOD_IN)):
+        yield f"Mocks stand in for what could not be made or would reach out, and show what it is asked: {_listed(mocked)}."
     if through:
         names = sorted(name.removeprefix(THROUGH) for name in through)
         yield f"Reached as the existing tests do, through functions of other modules: {_listed(names)}."

@@ -283,3 +283,61 @@ async def test_a_warning_is_waited_for_where_the_repository_makes_errors_of_them
     command = [sys.executable, "-m", "pytest", "-q", *plugins, "test_pytest.py", "test_unittest.py"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout
+
+
+CLIENT = """
+import time
+from urllib.request import urlopen
+
+
+def told(speaker, word: str) -> None:
+    speaker.say(word, loud=word.isupper())
+
+
+class Client:
+    def __init__(self, transport, retries: int = 1):
+        self._transport = transport
+        self._retries = retries
+
+    def fetch(self, name: str, limit=None):
+        query = {"limit": limit} if limit is not None else {}
+        return self._transport.send("GET", "/items/" + name, query=query)
+
+    async def fetch_later(self, name: str):
+        return await self._transport.send("GET", "/later/" + name)
+
+
+class Session:
+    def __init__(self):
+        self._socket = None
+
+    def close(self, reason: str) -> bool:
+        if self._socket is not None:
+            self._socket.send(reason.encode())
+            self._socket.close()
+        return True
+
+
+def page(path: str):
+    time.sleep(10)
+    with urlopen("http://example.invalid/" + path) as answer:
+        return answer.read()
+"""
+
+
+async def test_mocks_stand_in_for_what_nobody_can_make_and_for_what_reaches_out(
+    stage_of: StageOf, tmp_path: Path
+) -> None:
+    found = await studied(await stage_of(CLIENT), CLIENT)
+    assert {call.target for call in found.cases} >= {"told", "Client.fetch", "Client.fetch_later", "page"}
+    survivors = {mutant.original[mutant.start : mutant.end] for mutant in found.survivors}
+    assert not survivors & {'"GET"', '"/items/"', '"limit"', '"/later/"', "10", '"http://example.invalid/"'}
+    for framework in ("pytest", "unittest"):
+        text = write_test_file(found, "thing", HouseStyle(framework))
+        assert text is not None
+        (tmp_path / f"test_{framework}.py").write_text(text)
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", "/dev/null"]
+        ended = subprocess.run(
+            [*command, f"test_{framework}.py"], cwd=tmp_path, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 0, ended.stdout + text

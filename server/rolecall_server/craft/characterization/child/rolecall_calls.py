@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import rolecall_describe as describe
 import rolecall_files as files
+import rolecall_mocks as mocks
 from rolecall_guard import Guard, Overtime, Refused
 from rolecall_parts import parts
 from rolecall_readings import readings
@@ -151,13 +152,14 @@ class Probe:
         if self.tracer is not None:
             self.tracer.start()
         try:
-            with warnings.catch_warnings(record=True) as caught:
+            with self._patched(call, operands), warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 value, lazily = eval(code, names), False  # noqa: S307
             lazily = describe.is_iterator(value)
             if self.request.get("harvest"):
                 return {"kind": "value", "parts": parts(value, self.root)}
             seen = self._value(value, lazily)
+            seen["source"] = mocks.source_of(value, operands)
             if call["expression"].startswith("setattr("):
                 seen["views"] = []  # only what it changes tells something
             seen["warns"] = self._categories(caught)
@@ -171,10 +173,23 @@ class Probe:
         for number, value in enumerate(operands):
             changes = []
             with contextlib.suppress(Exception):  # of an object that cannot be looked at
-                changes = self._changes(value, before[number], seen.setdefault("imports", {}))
+                changes = self._effects(value, before[number], seen.setdefault("imports", {}))
             if changes:
                 seen["effects"].append([number, changes])
         return seen
+
+    @contextlib.contextmanager
+    def _patched(self, call: dict[str, Any], operands: list[Any]) -> Iterator[None]:
+        """Put operands in the place of names of the module while a call runs."""
+        names = [(number, place.rpartition(".")[2]) for number, place in call["patched"]]
+        real = [(name, getattr(self.module, name)) for _, name in names]
+        for number, name in names:
+            setattr(self.module, name, operands[number])
+        try:
+            yield
+        finally:
+            for name, value in real:
+                setattr(self.module, name, value)
 
     def _categories(self, caught: list[Any]) -> list[tuple[str, str]]:
         """Return the kinds of the warnings that are about the workspace's own code, or about the call itself."""
@@ -183,6 +198,8 @@ class Probe:
 
     def _before(self, value: Any) -> tuple[Any, ...]:
         """Return what can be told of an operand before the call: its state, its parts and its views."""
+        if mocks.is_mock(value):
+            return None, {}, []
         with contextlib.suppress(Exception):  # of an object that cannot be looked at
             state = describe.state(value)
             # Where nothing can change nobody looks; what is read off an iterator is gone.
@@ -198,6 +215,13 @@ class Probe:
         if isinstance(value, str) and self.names.get("Path", pathlib.Path) is not pathlib.Path:
             return {}
         return self.folder.contents(value)
+
+    def _effects(self, value: Any, before: tuple[Any, ...], imports: dict[str, str]) -> list[list[str]]:
+        """Return what the mocks in *value* were asked, and what else can be read off it that is not as it was."""
+        asked = mocks.asked(value, self.names)
+        if asked:
+            imports.update(call="unittest.mock")
+        return asked if mocks.is_mock(value) else [*asked, *self._changes(value, before, imports)]
 
     def _changes(self, value: Any, before: tuple[Any, ...], imports: dict[str, str]) -> list[list[str]]:
         """Return what can be read off *value* that is not as it was *before*: its state, its parts and its views."""
@@ -221,7 +245,7 @@ class Probe:
     def _value(self, value: Any, lazily: bool) -> dict[str, Any]:
         views, imports = [], {}
         try:
-            views, imports = self._views(value)
+            views, imports = ([], {}) if mocks.is_mock(value) else self._views(value)
         except Exception:
             # Of what is used only now this is the call's own end; another object fails at being looked at alone.
             if lazily:

@@ -22,7 +22,7 @@ from typing import Any
 from rolecall_files import Folder
 
 folder = Folder()
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}|\bid='\d{9,}'")
 _MAX_LITERAL = 800
 _MAX_ATTRIBUTES = 14
 _MAX_DEEP = 40

@@ -16,9 +16,23 @@ THROUGH = "through_"
 def build(target: CallTarget, given: Mapping[str, str], receiver: str = "", more: Sequence[str] = ()) -> CandidateCall:
     """Return a call of *target* with the parameters *given* as expressions, and *more* positional ones after them."""
     form = _Form()
+    place = form.operand(snake_case(target.owner), receiver) if target.is_of_object else ""
+    return _built(form, target, place, given, more)
+
+
+def build_with_receiver(
+    target: CallTarget, given: Mapping[str, str], maker: CallTarget, made_with: Mapping[str, str]
+) -> CandidateCall:
+    """Return a call of *target* on an object that *maker*, its class, builds in the call, of operands *made_with*."""
+    form = _Form()
+    place = f"{maker.qualified_name}({', '.join(_arguments(maker.parameters, made_with, (), form.operand))})"
+    return _built(form, target, place, given, ())
+
+
+def _built(form: _Form, target: CallTarget, place: str, given: Mapping[str, str], more: Sequence[str]) -> CandidateCall:
+    """Return the call of *target* in *form*, of the object at *place* where it needs one."""
     callee = target.qualified_name
-    if target.is_of_object:
-        place = form.operand(snake_case(target.owner), receiver)
+    if place:
         if target.kind == "property":
             return form.call(target.qualified_name, f"{place}.{target.name}")
         if target.kind == "setter":

@@ -271,7 +271,7 @@ def _from_examples(target: CallTarget, survey: Survey, examples: Iterable[Exampl
             receiver = ast.unparse(call.func.value)
         found = _with_arguments(target, survey, call, receiver)
         if found is not None:
-            yield CandidateCall(found.target, found.template, found.operands, found.names, example.origin)
+            yield replace(found, origin=example.origin)
 
 
 def _arguments_passed(target: CallTarget, survey: Survey, examples: Iterable[Example]) -> dict[str, list[str]]:

@@ -112,6 +112,10 @@ IMPORTS: Mapping[str, tuple[str, str]] = {
     "asyncio": ("asyncio", ""),
     "fromstring": ("xml.etree.ElementTree", "fromstring"),
     "tostring": ("xml.etree.ElementTree", "tostring"),
+    "MagicMock": ("unittest.mock", "MagicMock"),
+    "AsyncMock": ("unittest.mock", "AsyncMock"),
+    "call": ("unittest.mock", "call"),
+    "patch": ("unittest.mock", "patch"),
 }
 """The names that expressions may use beside the module's own."""
 

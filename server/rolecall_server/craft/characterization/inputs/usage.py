@@ -109,7 +109,7 @@ def _used_as(target: CallTarget, parameter: CallableParameter) -> list[str]:
                 parts = kinds.elts if isinstance(kinds, ast.Tuple) else [kinds]
                 found += [last_name(part) for part in parts if last_name(part)]
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if name == parameter.name:
-                found += _by_method(method)
+                found += treated_as(method)
             case ast.Call(func=ast.Name(id=name)) if name == parameter.name:
                 found.append("Callable")
             case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)) if name == parameter.name:
@@ -133,7 +133,8 @@ def _used_as(target: CallTarget, parameter: CallableParameter) -> list[str]:
     return found
 
 
-def _by_method(method: str) -> list[str]:
+def treated_as(method: str) -> list[str]:
+    """Return the plain type that has the *method*; none where only other objects have it."""
     if method in _STRING_METHODS:
         return ["str"]
     if method in _MAPPING_METHODS:

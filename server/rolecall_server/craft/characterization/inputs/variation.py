@@ -28,7 +28,7 @@ def vary(call: CandidateCall, others: Sequence[CandidateCall], strings: Sequence
     if not call.operands:
         return call
     place = random.randrange(len(call.operands))
-    same_form = [other for other in others if other.template == call.template]
+    same_form = [one for one in others if (one.template, one.patched) == (call.template, call.patched)]
     if same_form and random.random() < 0.2:
         changed = random.choice(same_form).operands[place]
     else:

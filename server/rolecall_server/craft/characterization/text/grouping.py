@@ -26,7 +26,7 @@ _OPERATIONS = {
 }  # fmt: skip
 # pytest takes a parameter called `request`, `capsys` or `monkeypatch` for its fixture.
 _RESERVED = frozenset(
-    {"request", "self", "cls", "pytest", "capsys", "monkeypatch", FOLDER, "expected", "result", "printed"}
+    {"request", "call", "self", "cls", "pytest", "capsys", "monkeypatch", FOLDER, "expected", "result", "printed"}
 )
 _MAX_MESSAGE = 60
 
@@ -65,6 +65,8 @@ class Group:
     printed: Column | None = None
     warns: tuple[str, ...] = ()
     """The kinds of warnings that each call gives."""
+    patched: tuple[tuple[int, str], ...] = ()
+    """The operands that take the place of a name of the module, each with that name in full."""
 
     @property
     def needs_folder(self) -> bool:
@@ -105,7 +107,7 @@ def _form(call: CandidateCall, seen: Observation) -> Hashable:
     prepared = tuple(operand if holds_preparation(operand) or FOLDER in operand else "" for operand in call.operands)
     # The folder is there in the body of a test alone, and so is what names it.
     named = tuple(literal for _, literal in seen.views if FOLDER in literal)
-    return (call.target, call.template, seen.kind, outcome, prepared, named, seen.warns)
+    return (call.target, call.template, call.patched, seen.kind, outcome, prepared, named, seen.warns)
 
 
 def _group(
@@ -132,6 +134,7 @@ def _group(
         message=messages[0] if alike else "",
         messages=None if alike or not all(map(_is_plain, messages)) else _messages(messages, names),
         warns=tuple(name for name, _ in one.warns),
+        patched=first.patched,
         printed=Column("printed", tuple(repr(each.printed) for each in seen)) if one.printed else None,
     )
 
@@ -198,7 +201,10 @@ def _name(call: CandidateCall, seen: Observation, names: Sequence[str], used: se
     if seen.kind == "raises":
         stem += f"_raises_{snake_case(seen.type_name)}"
     elif seen.effects:
-        stem += f"_changes_{names[seen.effects[0][0]].strip('_')}"
+        (number, ((template, _), *_)), *_ = seen.effects
+        does = "asks" if template.endswith(".mock_calls") or "_calls]" in template else "changes"
+        stem += f"_{does}_{names[number].strip('_')}"
+        stem += "_and_returns_its_answer" if " is {" in call.template else ""
     elif seen.printed:
         stem += "_prints"
     return _unused(stem, seen, used)

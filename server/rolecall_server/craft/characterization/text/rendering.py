@@ -10,6 +10,7 @@ from typing import Literal
 
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.inputs.preparation import statement_of, unrolled
+from rolecall_server.craft.characterization.inputs.stand_ins import is_stand_in
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES
 from rolecall_server.craft.characterization.observation import filled, is_atom
 from rolecall_server.craft.characterization.text.grouping import FOLDER, Column, Group, is_scalar
@@ -18,6 +19,8 @@ from rolecall_server.craft.characterization.text.layout import lay_out, on_one_l
 from rolecall_server.python_trees import parse_expression, parse_python
 
 _SINGLETONS = ("True", "False", "None")
+_AFTERWARDS = re.compile(r"expected|\w+_after(_\d+)?$")
+"""The names of columns that hold what is seen after a call."""
 _MANY_DIGITS = 12
 _LONG = 60
 _PLAIN_TYPES = frozenset(
@@ -138,7 +141,7 @@ def _write_pytest(group: Group, style: HouseStyle) -> str:
 
 def _definition(name: str, arguments: Sequence[str], style: HouseStyle) -> list[str]:
     line = f"def test_{name}({', '.join(arguments)}):"
-    if len(line) <= style.line_length:
+    if len(line) <= style.line_length or not arguments:
         return [line]
     joined = ", ".join(arguments)
     rows = [joined] if 4 + len(joined) <= style.line_length else [f"{one}," for one in arguments]
@@ -172,7 +175,7 @@ def _ids(columns: Sequence[Column], rows: Sequence[Sequence[str]]) -> Literal["r
     """
     if all(_is_literal(source) and len(source) <= 40 for row in rows for source in row):
         return "repr"
-    n_given = max(1, sum(not column.name.startswith("expected") for column in columns))
+    n_given = max(1, sum(_AFTERWARDS.match(column.name) is None for column in columns))
     found: list[str] = []
     for row in rows:
         text = re.sub(r"[^\x20-\x7e]|\\", "?", ", ".join(row[:n_given]))
@@ -201,13 +204,18 @@ def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -
     lines, stands = _prepared(group, stands, style, indent)
     # What is looked at afterwards needs a name; what is long and has a method called is read with one.
     long = [place for place, stand in enumerate(stands) if len(stand) > _LONG and f"{{{place}}}." in group.template]
-    for number in dict.fromkeys([*long, *(number for number, _, _ in group.effects)]):
+    mocks = [place for place, stand in enumerate(stands) if is_stand_in(stand) and _times(group, place) != 1]
+    for number in dict.fromkeys([*long, *mocks, *(number for number, _, _ in group.effects)]):
         name = group.operands[number].name
         if stands[number] != name:
             lines.append(
                 f"{pad}{name} = {lay_out(stands[number], indent=indent, width=style.line_length, before=len(name) + 3)}"
             )
             stands[number] = name
+    if group.patched:
+        lines.append(f"{pad}with {_patches(group, stands, style, indent)}:")
+        indent += 4
+        pad = " " * indent
     call = filled(group.template, stands)
     if group.exception:
         return [*lines, *_raises(group, call, style, indent)]
@@ -230,6 +238,18 @@ def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -
     if group.printed is not None:
         lines += _assertion("capsys.readouterr().out", group.printed, single, style, indent)
     return lines
+
+
+def _patches(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -> str:
+    """Return what puts operands in the place of names of the module, on one line where that is short enough."""
+    patches = [f'patch("{name}", {stands[place]})' for place, name in group.patched]
+    joined = ", ".join(patches)
+    return joined if indent + 6 + len(joined) <= style.line_length else f", \\\n{' ' * (indent + 5)}".join(patches)
+
+
+def _times(group: Group, place: int) -> int:
+    """Return how often the call names the operand at *place*."""
+    return group.template.count(f"{{{place}}}")
 
 
 def _prepared(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -> tuple[list[str], list[str]]:

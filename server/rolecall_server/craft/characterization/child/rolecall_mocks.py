@@ -1,0 +1,83 @@
+"""Mocks of the standard library: what they were asked, and which of them a result came from. Python 3.8."""
+
+# pyright: basic, reportMissingImports=false
+# It looks at objects of which nothing is known.
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from typing import Any
+
+_MAX_LITERAL = 600
+_MAX_VIEWS = 4
+
+
+def is_mock(value: Any) -> bool:
+    """Return whether *value* is an object of `unittest.mock`."""
+    mock = sys.modules.get("unittest.mock")
+    # By its type: a mock may say of itself that it is of the class it stands for.
+    return mock is not None and issubclass(type(value), mock.NonCallableMock)
+
+
+def held(value: Any) -> dict[str, Any]:
+    """Return the mocks that an object holds, by the templates that read them: ``{}._client``; itself, if it is one."""
+    if is_mock(value):
+        return {"{}": value}
+    inside = None
+    with contextlib.suppress(Exception):  # of an object that cannot be looked at
+        inside = value.__dict__
+    # The names of a class or module are in no `dict` of its own.
+    parts = inside.items() if type(inside) is dict and not issubclass(type(value), (type, type(sys))) else ()
+    return {f"{{}}.{name}": part for name, part in parts if is_mock(part)}
+
+
+def asked(value: Any, names: dict[str, Any]) -> list[list[str]]:
+    """Return views of the mocks in *value*: the calls that they got, and the plain values that were set on them."""
+    found = [view for template, mock in held(value).items() for view in _asked(template, mock, names)]
+    return [view for view in found if len(view[1]) <= _MAX_LITERAL][:_MAX_VIEWS]
+
+
+def _asked(template: str, mock: Any, names: dict[str, Any]) -> list[list[str]]:
+    calls = mock.mock_calls
+    found = []
+    written = "[" + ", ".join(map(repr, calls)) + "]"
+    if calls and _reads_back(written, calls, names):
+        found.append([f"{template}.mock_calls", written])
+    elif calls:
+        found.append([f"[name for name, _, _ in {template}.mock_calls]", repr([name for name, _, _ in calls])])
+    for name, part in vars(mock).items():
+        if not name.startswith("_") and name != "method_calls" and type(part) in (bool, int, str, type(None)):
+            found.append([f"{template}.{name}", repr(part)])
+    return found
+
+
+def _reads_back(written: str, calls: Any, names: dict[str, Any]) -> bool:
+    from unittest.mock import call
+
+    try:
+        return bool(eval(written, {**names, "call": call}) == list(calls))  # noqa: S307
+    except Exception:  # noqa: BLE001 - a mock, or an object of the workspace, that has no literal
+        return False
+
+
+def source_of(value: Any, operands: list[Any]) -> str:
+    """Return the expression that gives the mock *value*, with ``{0}``, ``{1}`` for *operands*; empty if none does."""
+    if not is_mock(value):
+        return ""
+    path: list[str] = []
+    places = {
+        id(mock): template.replace("{}", "{%d}" % number)  # noqa: UP031 - the braces are for another
+        for number, operand in enumerate(operands)
+        for template, mock in held(operand).items()
+    }
+    while is_mock(value):
+        if id(value) in places:
+            return places[id(value)] + "".join(reversed(path))
+        parent = value._mock_new_parent
+        name = value._mock_new_name
+        if parent is None or not name:
+            break
+        path.append(".return_value" if name == "()" else f".{name}")
+        value = parent
+    return ""

@@ -1,0 +1,254 @@
+"""Calls with stand-ins: mocks in the place of objects that nothing in the repository makes, or that would reach out.
+
+A client that sends is the usual case: with a mock as its transport a test can say what it sends. A mock is given to the
+call or to the class of the object it needs, or is set as an attribute of that object, or takes the place of a name that
+the module imports.
+"""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+
+from rolecall_server.craft.characterization.inputs.call_forms import build, build_with_receiver, snake_case
+from rolecall_server.craft.characterization.inputs.calls import values_for
+from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of
+from rolecall_server.craft.characterization.inputs.related import related_nodes
+from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
+from rolecall_server.craft.characterization.inputs.usage import ANYTHING, likely_types, treated_as
+from rolecall_server.craft.characterization.observation import STOOD_IN, CandidateCall, Observation
+
+_STAND_IN = "MagicMock()"
+_TO_AWAIT = ("AsyncMock()", "MagicMock(return_value=AsyncMock())")
+_MAX_CALLS = 60
+"""In each of the ways to put a mock."""
+_MAX_MAKERS = 4
+_MAX_RECEIVERS = 2
+_MAX_PATCHED = 4
+_NEAR = 2
+"""So many names away from the target a name of the module is still replaced."""
+_VALUES = 5
+_VALUES_OF_OTHERS = 3
+"""Of each parameter that need not be given."""
+_PLAIN = frozenset(
+    {
+        *("str", "int", "float", "bool", "bytes", "complex", "None", "Optional", "Union", "Literal", "Any", "object"),
+        *("list", "tuple", "dict", "set", "frozenset", "List", "Tuple", "Dict", "Set", "Sequence", "Iterable"),
+        *("Mapping", "Collection", "datetime", "date", "time", "timedelta", "Path", "PathLike", "Pattern", "typing"),
+    }
+)
+"""Types of which values can be written."""
+_REACHING = frozenset(
+    {
+        *("asyncio", "ftplib", "getpass", "http", "imaplib", "multiprocessing", "poplib", "select", "shutil"),
+        *("smtplib", "socket", "ssl", "subprocess", "telnetlib", "threading", "time", "urllib", "webbrowser"),
+    }
+)
+"""Modules of the standard library that reach beyond the process, or wait."""
+_ERRORS = ("Error", "Exception", "Warning")
+
+
+def is_stand_in(source: str) -> bool:
+    """Return whether an expression makes a mock."""
+    return source in (_STAND_IN, *_TO_AWAIT)
+
+
+def with_stand_ins(
+    target: CallTarget, maker: CallTarget | None, sources: ValueSources, module: str
+) -> list[CandidateCall]:
+    """Return calls of *target*, of the *module* of that dotted name, in which mocks stand in for objects.
+
+    *maker* builds the objects of its class, where it needs one.
+    """
+    subject = _Subject(target, maker, sources)
+    found = (_given(subject), _set(subject), _patched(subject, module))
+    calls = (call for ways in found for call in islice(ways, _MAX_CALLS))
+    return [replace(call, origin=STOOD_IN) for call in dict.fromkeys(calls)]
+
+
+def passed_on(seen: Mapping[CandidateCall, Observation]) -> list[CandidateCall]:
+    """Return calls that ask whether what a mock gave is what comes back."""
+    return [
+        replace(call, template=f"{call.template} is {one.source}")
+        for call, one in seen.items()
+        if one.source and call.origin == STOOD_IN
+    ]
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """A target, and what calls of it are made of."""
+
+    target: CallTarget
+    maker: CallTarget | None
+    sources: ValueSources
+
+    @property
+    def stand_ins(self) -> tuple[str, ...]:
+        """The mocks to try."""
+        return (_STAND_IN, *_TO_AWAIT) if self.target.is_async else (_STAND_IN,)
+
+    def plain(self) -> list[dict[str, str]]:
+        """Return a few arguments without mocks; none where nothing is known of one that must be given."""
+        required = [one for one in self.target.parameters if not one.optional]
+        values = {one.name: values_for(self.target, one, self.sources)[:_VALUES] for one in required}
+        if not all(values.values()):
+            return []
+        rows = max(map(len, values.values()), default=1)
+        return [{name: each[row % len(each)] for name, each in values.items()} for row in range(rows)]
+
+    def receivers(self) -> list[str]:
+        """Return expressions of the object that a call needs, one with mocks where no other is known."""
+        if not self.target.is_of_object:
+            return [""]
+        known = instances_of(self.target.owner, self.sources)[:_MAX_RECEIVERS]
+        if known or self.maker is None:
+            return known
+        return [build(self.maker, given).source for given in islice(self.arguments(self.maker), 1)]
+
+    def arguments(self, of: CallTarget) -> Iterator[dict[str, str]]:
+        """Yield arguments for the parameters *of* a callable, with mocks for what may be an object.
+
+        All objects that must be given are mocks at first, then one more, then one alone, then all; then each of the
+        other parameters has a few values.
+        """
+        plain = [one for one in of.parameters if not one.many]
+        objects = [one.name for one in plain if _may_be_object(of, one)]
+        required = [one.name for one in plain if not one.optional]
+        values = {one.name: values_for(of, one, self.sources)[:_VALUES] for one in plain}
+        needed = frozenset(objects) & frozenset(required)
+        some = (needed, *(needed | {name} for name in objects), *(frozenset({name}) for name in objects))
+        for mocked in dict.fromkeys([*some, frozenset(objects)]):
+            rest = [name for name in required if name not in mocked]
+            if not all(values[name] for name in rest):
+                continue
+            for row in range(max((len(values[name]) for name in rest), default=1)):
+                given = {name: values[name][row % len(values[name])] for name in rest}
+                yield from (given | dict.fromkeys(sorted(mocked), one) for one in self.stand_ins)
+        rest = {name: values[name][0] for name in required if name not in needed and values[name]}
+        if rest.keys() | needed >= frozenset(required):
+            base = [rest | dict.fromkeys(sorted(needed), one) for one in self.stand_ins]
+            further = [one for one in plain if one.optional]
+            yield from (
+                given | {one.name: value}
+                for given in base
+                for one in further
+                for value in values[one.name][:_VALUES_OF_OTHERS]
+            )
+
+
+def _given(subject: _Subject) -> Iterator[CandidateCall]:
+    """Yield calls that are given mocks, or whose object is built of some."""
+    target, maker = subject.target, subject.maker
+    if not target.is_of_object:
+        calls = [build(target, given) for given in subject.arguments(target)]
+    else:
+        arguments = list(subject.arguments(target)) or [{}]
+        made = list(islice(subject.arguments(maker), _MAX_MAKERS)) if maker is not None else []
+        calls = [
+            *(build_with_receiver(target, given, maker, each) for each in made for given in arguments if maker),
+            *(build(target, given, one) for one in subject.receivers() for given in arguments),
+        ]
+    yield from (call for call in calls if any(map(is_stand_in, call.operands)))
+
+
+def _set(subject: _Subject) -> Iterator[CandidateCall]:
+    """Yield calls on objects of which attributes are mocks: those whose methods the target calls."""
+    names = _attributes_asked(subject.target)
+    for receiver in subject.receivers() if names else ():
+        for stand_in in subject.stand_ins:
+            made = snake_case(subject.target.owner)
+            steps = ", ".join(f"setattr({made}, {name!r}, {stand_in})" for name in names)
+            source = f"[({made} := {receiver}), {steps}, {made}][-1]"
+            yield from (build(subject.target, given, source) for given in subject.plain())
+
+
+def _attributes_asked(target: CallTarget) -> list[str]:
+    """Return the attributes of its object whose methods a method calls, without those that are plain values."""
+    if not target.is_of_object or isinstance(target.node, ast.ClassDef) or not target.node.args.args:
+        return []
+    own = target.node.args.args[0].arg
+    asked: dict[str, list[str]] = {}
+    for node in ast.walk(target.node):
+        match node:
+            case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr=attribute), attr=method) if (
+                name == own
+            ):
+                asked.setdefault(attribute, []).append(method)
+            case _:
+                pass
+    return [name for name, methods in asked.items() if not any(map(treated_as, methods))]
+
+
+def _patched(subject: _Subject, module: str) -> Iterator[CandidateCall]:
+    """Yield calls for which mocks take the place of names that the *module* imports: of all, then of each."""
+    names = _names_called(subject)
+    groups = dict.fromkeys([tuple(names), *((name,) for name in names)])
+    for receiver in subject.receivers() if names else ():
+        for call in (build(subject.target, given, receiver) for given in subject.plain()):
+            for group in groups:
+                yield from (_with_patches(call, group, stand_in, module) for stand_in in subject.stand_ins)
+
+
+def _with_patches(call: CandidateCall, names: Sequence[str], stand_in: str, module: str) -> CandidateCall:
+    places = range(len(call.operands), len(call.operands) + len(names))
+    return replace(
+        call,
+        operands=(*call.operands, *(stand_in for _ in names)),
+        names=(*call.names, *(snake_case(name) for name in names)),
+        patched=tuple((place, f"{module}.{name}") for place, name in zip(places, names, strict=True)),
+    )
+
+
+def _names_called(subject: _Subject) -> list[str]:
+    """Return the names that the target, or what it calls in its module, has from modules that may reach out, and
+    calls.
+    """
+    imported = {
+        name: dotted.partition(".")[0]
+        for name, dotted in subject.sources.survey.imported.items()
+        if not name.endswith(_ERRORS)
+    }
+    near = [
+        node for node, distance in related_nodes(subject.sources.survey, subject.target).items() if distance <= _NEAR
+    ]
+    called = (name for node in near for name in _roots_called(node))
+    found = (
+        name
+        for name in called
+        if name in imported and (imported[name] in _REACHING or imported[name] not in sys.stdlib_module_names)
+    )
+    return [*dict.fromkeys(found)][:_MAX_PATCHED]
+
+
+def _roots_called(node: ast.AST) -> Iterable[str]:
+    """Yield the first name of all that is called: ``requests`` of ``requests.get(url)``."""
+    for one in ast.walk(node):
+        if isinstance(one, ast.Call):
+            function = one.func
+            while isinstance(function, ast.Attribute):
+                function = function.value
+            if isinstance(function, ast.Name):
+                yield function.id
+
+
+def _may_be_object(target: CallTarget, parameter: CallableParameter) -> bool:
+    """Return whether a parameter may take an object of which no value can be written."""
+    if parameter.annotation is not None:
+        return not _named_in(parameter.annotation) <= _PLAIN
+    default = parameter.default
+    if default is not None and not (isinstance(default, ast.Constant) and default.value is None):
+        return False
+    return likely_types(target, parameter)[0] == ANYTHING
+
+
+def _named_in(annotation: ast.expr) -> set[str]:
+    """Return the names of the types in an annotation, a quoted one too."""
+    quoted = {
+        node.value for node in ast.walk(annotation) if isinstance(node, ast.Constant) and isinstance(node.value, str)
+    }
+    plain = {last_name(node) for node in ast.walk(annotation) if isinstance(node, ast.Attribute | ast.Name)}
+    return plain | {text.rpartition(".")[2] for text in quoted if text.isidentifier()}
