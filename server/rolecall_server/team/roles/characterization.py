@@ -30,6 +30,7 @@ _OTHER_ORDERS = (1, BACKWARDS)
 STUDY_S = 20.0
 """The time for making calls, beside that for running tests."""
 _MAX_NAMED = 8
+_MOCKED = "Mocks stand in for objects that could not be made, or that reach out, and show what they are asked"
 _SLOW_TESTS_S = 10.0
 """Where the existing tests take longer, they do not run once more with the new ones."""
 
@@ -265,7 +266,7 @@ def _tested(found: Study) -> Iterator[str]:
     if private := [name for name in own if is_private(name)]:
         yield f"Tested though private, as nothing public was called that leads there: {_listed(private)}."
     if mocked := list(dict.fromkeys(call.target for call in found.cases if call.origin == STOOD_IN)):
-        yield f"Mocks stand in for what could not be made or would reach out, and show what it is asked: {_listed(mocked)}."
+        yield f"{_MOCKED}: {_listed(mocked)}."
     if through:
         names = sorted(name.removeprefix(THROUGH) for name in through)
         yield f"Reached as the existing tests do, through functions of other modules: {_listed(names)}."
