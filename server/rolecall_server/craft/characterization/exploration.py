@@ -32,6 +32,8 @@ _ROUNDS = 2
 _SHARE_FOR_THE_REST = 0.6
 """The part of the time that is left to what comes after varying calls."""
 _MAX_PRIVATE = 40
+_ENOUGH = 0.75
+"""The part of a function that calls without mocks run: where it is less, mocks are tried."""
 _BUILDERS = ("__init__", "__new__", "__post_init__")
 Report = Callable[[str, float | None], None]
 """Told what is going on, and how far it is (0 to 1) where that is known."""
@@ -74,11 +76,11 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     if refused is not None:
         return refused
     own = [one for one in private if one not in work.targets]
-    if unreached := (await asyncio.to_thread(_little_reached, work, own))[:_MAX_PRIVATE]:
+    if unreached := (await asyncio.to_thread(_little_reached, work, own, 0.5))[:_MAX_PRIVATE]:
         report(f"trying calls of {len(unreached)} private functions that no public one leads to", None)
         await observe_new(work, await asyncio.to_thread(first_calls, work, unreached, examples))
         work.targets += unreached
-    if little := await asyncio.to_thread(_little_reached, work, work.targets):
+    if little := await asyncio.to_thread(_little_reached, work, work.targets, _ENOUGH):
         report(f"trying stand-ins for what {len(little)} targets need", None)
         await observe_new(work, await asyncio.to_thread(stood_in, work, little))
         await observe_new(work, passed_on(work.seen))
@@ -107,14 +109,14 @@ def _is_wanted(target: CallTarget, symbols: Collection[str]) -> bool:
     return not symbols or any(name == symbol or name.startswith(f"{symbol}.") for symbol in symbols)
 
 
-def _little_reached(work: TrialState, targets: Sequence[CallTarget]) -> list[CallTarget]:
-    """Return those of *targets* of which less than half was run by calls that a test can use, and by tests."""
+def _little_reached(work: TrialState, targets: Sequence[CallTarget], share: float) -> list[CallTarget]:
+    """Return those of *targets* of which less than a *share* was run by calls that a test can use, and by tests."""
     reached = set(work.subject.covered)
     for call, seen in work.seen.items():
         if usable(work, call, seen):
             reached |= seen.lines
     lines = {one: set(_body_lines(one)) for one in targets}
-    return [one for one, body in lines.items() if 2 * len(body & reached) < len(body)]
+    return [one for one, body in lines.items() if len(body & reached) < share * len(body)]
 
 
 def _body_lines(target: CallTarget) -> list[int]:

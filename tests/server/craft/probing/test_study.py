@@ -331,6 +331,7 @@ async def test_mocks_stand_in_for_what_nobody_can_make_and_for_what_reaches_out(
     found = await studied(await stage_of(CLIENT), CLIENT)
     assert {call.target for call in found.cases} >= {"told", "Client.fetch", "Client.fetch_later", "page"}
     survivors = {mutant.original[mutant.start : mutant.end] for mutant in found.survivors}
+    assert not survivors & {"self._socket.send(reason.encode())", "self._socket.close()"}
     assert not survivors & {'"GET"', '"/items/"', '"limit"', '"/later/"', "10", '"http://example.invalid/"'}
     for framework in ("pytest", "unittest"):
         text = write_test_file(found, "thing", HouseStyle(framework))

@@ -94,11 +94,7 @@ class _Subject:
     def plain(self) -> list[dict[str, str]]:
         """Return a few arguments without mocks; none where nothing is known of one that must be given."""
         required = [one for one in self.target.parameters if not one.optional]
-        values = {one.name: values_for(self.target, one, self.sources)[:_VALUES] for one in required}
-        if not all(values.values()):
-            return []
-        rows = max(map(len, values.values()), default=1)
-        return [{name: each[row % len(each)] for name, each in values.items()} for row in range(rows)]
+        return list(_rows({one.name: values_for(self.target, one, self.sources)[:_VALUES] for one in required}))
 
     def receivers(self) -> list[str]:
         """Return expressions of the object that a call needs, one with mocks where no other is known."""
@@ -122,22 +118,20 @@ class _Subject:
         needed = frozenset(objects) & frozenset(required)
         some = (needed, *(needed | {name} for name in objects), *(frozenset({name}) for name in objects))
         for mocked in dict.fromkeys([*some, frozenset(objects)]):
-            rest = [name for name in required if name not in mocked]
-            if not all(values[name] for name in rest):
-                continue
-            for row in range(max((len(values[name]) for name in rest), default=1)):
-                given = {name: values[name][row % len(values[name])] for name in rest}
+            for given in _rows({name: values[name] for name in required if name not in mocked}):
                 yield from (given | dict.fromkeys(sorted(mocked), one) for one in self.stand_ins)
-        rest = {name: values[name][0] for name in required if name not in needed and values[name]}
-        if rest.keys() | needed >= frozenset(required):
-            base = [rest | dict.fromkeys(sorted(needed), one) for one in self.stand_ins]
-            further = [one for one in plain if one.optional]
-            yield from (
-                given | {one.name: value}
-                for given in base
-                for one in further
-                for value in values[one.name][:_VALUES_OF_OTHERS]
-            )
+        further = [(one.name, value) for one in plain if one.optional for value in values[one.name][:_VALUES_OF_OTHERS]]
+        for given in islice(_rows({name: values[name] for name in required if name not in needed}), 1):
+            for stand_in in self.stand_ins:
+                base = given | dict.fromkeys(sorted(needed), stand_in)
+                yield from (base | {name: value} for name, value in further)
+
+
+def _rows(values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    """Yield a value for each name, until each value was there; none where a name has no value."""
+    if all(values.values()):
+        for row in range(max(map(len, values.values()), default=1)):
+            yield {name: each[row % len(each)] for name, each in values.items()}
 
 
 def _given(subject: _Subject) -> Iterator[CandidateCall]:

@@ -212,10 +212,10 @@ def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -
                 f"{pad}{name} = {lay_out(stands[number], indent=indent, width=style.line_length, before=len(name) + 3)}"
             )
             stands[number] = name
-    if group.patched:
-        lines.append(f"{pad}with {_patches(group, stands, style, indent)}:")
-        indent += 4
-        pad = " " * indent
+    patches = _patches(group, stands, style, indent)
+    lines += patches
+    indent += 4 * len(patches)
+    pad = " " * indent
     call = filled(group.template, stands)
     if group.exception:
         return [*lines, *_raises(group, call, style, indent)]
@@ -240,11 +240,13 @@ def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -
     return lines
 
 
-def _patches(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -> str:
-    """Return what puts operands in the place of names of the module, on one line where that is short enough."""
+def _patches(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -> list[str]:
+    """Return the lines that put operands in the place of names of the module: one where that is short enough."""
     patches = [f'patch("{name}", {stands[place]})' for place, name in group.patched]
-    joined = ", ".join(patches)
-    return joined if indent + 6 + len(joined) <= style.line_length else f", \\\n{' ' * (indent + 5)}".join(patches)
+    line = f"{' ' * indent}with {', '.join(patches)}:"
+    if len(line) <= style.line_length or not patches:
+        return [line] if patches else []
+    return [f"{' ' * (indent + 4 * depth)}with {patch}:" for depth, patch in enumerate(patches)]
 
 
 def _times(group: Group, place: int) -> int:
