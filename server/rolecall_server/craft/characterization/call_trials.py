@@ -5,20 +5,22 @@ from __future__ import annotations
 import ast
 import asyncio
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
 from rolecall_server.craft.characterization.behaviour import cluster
 from rolecall_server.craft.characterization.execution import Observed, RunConditions, Stage, observe
-from rolecall_server.craft.characterization.inputs.calls import MAX_CALLS, Example, calls_of
-from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources, interleaved
+from rolecall_server.craft.characterization.inputs.call_forms import call_of_result
+from rolecall_server.craft.characterization.inputs.calls import MAX_CALLS, Example, calls_of, values_for
+from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources, interleaved, rows_of
 from rolecall_server.craft.characterization.inputs.literals import Literals, literals_in
 from rolecall_server.craft.characterization.inputs.neighbours import NearbyModule, Neighbourhood
 from rolecall_server.craft.characterization.inputs.patterns import matching
 from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import (
+    CallableParameter,
     CallTarget,
     Survey,
     constructor_parameters,
@@ -46,6 +48,8 @@ _VARIATIONS = 70
 _ALIKE = 40
 _SHARE_OF_REAL = 0.6
 _MAX_FIRST_CALLS = 4500
+_MAX_GIVERS = 4
+_MAX_GIVEN = 8
 _SLOW_S = 0.1
 _LEAST_S = 15.0
 """The time that calls may take where the time is over: those that were not heard of in time would be lost."""
@@ -129,6 +133,30 @@ def _builds(work: TrialState, target: CallTarget, told: Mapping[str, Any]) -> bo
     node = work.survey.classes[target.name]
     own = constructor_parameters(node, work.survey.classes)
     return not told["members"] and bool(own) and not told["exception"]
+
+
+def calls_of_results(work: TrialState) -> list[CandidateCall]:
+    """Return calls of the functions that calls gave: a few for each form of a call."""
+    targets = {one.qualified_name: one for one in work.targets}
+    givers: dict[tuple[str, str], list[CandidateCall]] = {}
+    for call in sorted(work.seen, key=CandidateCall.cost):
+        if work.seen[call].takes is not None and call.target in targets:
+            givers.setdefault((call.target, call.template), []).append(call)
+    return [
+        call_of_result(call, given)
+        for (name, _), calls in givers.items()
+        for call in calls[:_MAX_GIVERS]
+        for given in _given_to(work, targets[name], work.seen[call].takes or ())
+    ]
+
+
+def _given_to(work: TrialState, target: CallTarget, names: Sequence[str]) -> Iterator[dict[str, str]]:
+    """Yield arguments for a function that *target* gave, by their names; of any number, none and one function."""
+    sources = work.sources.get(target.qualified_name, work.sources[""])
+    plain = ["function" if name.startswith("*") else name for name in names]
+    if plain != list(names):
+        yield {}
+    yield from rows_of({name: values_for(target, CallableParameter(name), sources)[:_MAX_GIVEN] for name in plain})
 
 
 def strings_in(work: TrialState, nodes: Sequence[ast.AST]) -> tuple[str, ...]:

@@ -257,6 +257,7 @@ def _observation(answer: Mapping[str, Any]) -> Observation:
         warns=tuple((name, module) for name, module in answer.get("warns", ())),
         pollutes=answer.get("pollutes", False),
         source=answer.get("source", ""),
+        takes=None if answer.get("takes") is None else tuple(answer["takes"]),
         duration_s=answer.get("duration_s", 0.0),
     )
 

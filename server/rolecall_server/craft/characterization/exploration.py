@@ -12,6 +12,7 @@ from random import Random
 from rolecall_server.craft.characterization.call_trials import (
     Subject,
     TrialState,
+    calls_of_results,
     first_calls,
     observe_new,
     usable,
@@ -32,6 +33,8 @@ _ROUNDS = 2
 _SHARE_FOR_THE_REST = 0.6
 """The part of the time that is left to what comes after varying calls."""
 _MAX_PRIVATE = 40
+_RESULTS_OF_RESULTS = 2
+"""A decorator that takes arguments gives a function that gives a function."""
 _ENOUGH = 0.75
 """The part of a function that calls without mocks run: where it is less, mocks are tried."""
 _BUILDERS = ("__init__", "__new__", "__post_init__")
@@ -75,6 +78,8 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     refused = await observe_new(work, [*await asyncio.to_thread(first_calls, work, targets, examples), *recording.ways])
     if refused is not None:
         return refused
+    for _ in range(_RESULTS_OF_RESULTS):
+        await observe_new(work, await asyncio.to_thread(calls_of_results, work))
     own = [one for one in private if one not in work.targets]
     if unreached := (await asyncio.to_thread(_little_reached, work, own, 0.5))[:_MAX_PRIVATE]:
         report(f"trying calls of {len(unreached)} private functions that no public one leads to", None)

@@ -122,6 +122,8 @@ class Observation:
     """It changed the module's own state."""
     source: str = ""
     """The expression that gives the result, with ``{0}`` for the first operand, where a mock there gave it."""
+    takes: tuple[str, ...] | None = None
+    """The names of what the result must be given, where it is a function of the module; with a star, of any number."""
     duration_s: float = 0.0
 
     @property

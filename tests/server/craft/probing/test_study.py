@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 import textwrap
@@ -342,3 +343,43 @@ async def test_mocks_stand_in_for_what_nobody_can_make_and_for_what_reaches_out(
             [*command, f"test_{framework}.py"], cwd=tmp_path, capture_output=True, text=True, check=False
         )
         assert ended.returncode == 0, ended.stdout + text
+
+
+DECORATORS = """
+import functools
+
+
+def times(number: int):
+    def decorate(function):
+        @functools.wraps(function)
+        def repeated(*args):
+            return [function(*args)] * number
+
+        return repeated
+
+    return decorate
+
+
+def adder(first: int):
+    return lambda second: first + second
+
+
+class Scale:
+    def __init__(self, factor: int):
+        self.factor = factor
+
+    def by(self):
+        return self._scaled
+
+    def _scaled(self, value: int) -> int:
+        return value * self.factor
+"""
+
+
+async def test_functions_that_calls_give_are_called_in_turn(stage_of: StageOf) -> None:
+    found = await studied(await stage_of(DECORATORS), DECORATORS)
+    assert not {mutant.original[mutant.start : mutant.end] for mutant in found.survivors}
+    written = write_test_file(found, "thing", HouseStyle("pytest"))
+    assert written is not None
+    assert re.search(r"adder\(\w+\)\(\w+\)", written)
+    assert re.search(r"times\(\w+\)\(.+\)\(.*\)", written)

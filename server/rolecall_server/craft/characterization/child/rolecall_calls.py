@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _MAX_ITEMS = 40
 _MAX_CHANGES = 8
 _MAX_STATE = 100
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Tracer:
@@ -160,6 +161,7 @@ class Probe:
                 return {"kind": "value", "parts": parts(value, self.root)}
             seen = self._value(value, lazily)
             seen["source"] = mocks.source_of(value, operands)
+            seen["takes"] = _taken_by(value, self.path)
             if call["expression"].startswith("setattr("):
                 seen["views"] = []  # only what it changes tells something
             seen["warns"] = self._categories(caught)
@@ -323,6 +325,21 @@ def _source_line(frame: Any, line: int) -> str:
             return next(itertools.islice(text, line - 1, None), "").strip()
     except (OSError, UnicodeDecodeError):
         return ""
+
+
+def _taken_by(value: Any, path: str) -> list[str] | None:
+    """Return the names of what a function of the file *path* must be given, else of what takes the rest, with a star;
+    ``None`` for anything else.
+    """
+    with contextlib.suppress(Exception):  # of an object that cannot be looked at
+        inner = getattr(value, "func", value)
+        code = getattr(getattr(inner, "__func__", inner), "__code__", None)
+        if (code is not None and code.co_filename == path) or hasattr(value, "__wrapped__"):
+            parameters = inspect.signature(value).parameters.values()
+            must = [one.name for one in parameters if one.default is one.empty and one.kind in _BY_PLACE]
+            # What takes anything is most often a decorator, or what one gave.
+            return must or [f"*{one.name}" for one in parameters if one.kind is one.VAR_POSITIONAL]
+    return None
 
 
 def _is_cached(value: Any) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget
-from rolecall_server.craft.characterization.observation import THROUGH_ANOTHER, CandidateCall
+from rolecall_server.craft.characterization.observation import LIKELY, THROUGH_ANOTHER, CandidateCall
 
 THROUGH = "through_"
 """So begins the name of a test that calls a function of another module."""
@@ -57,6 +57,18 @@ def build_way(
     name = callee.rpartition(".")[2]
     template = f"{place}.{name}({', '.join(arguments)})" if place else f"{callee}({', '.join(arguments)})"
     return replace(form.call(f"{THROUGH}{snake_case(name)}", template), origin=THROUGH_ANOTHER)
+
+
+def call_of_result(call: CandidateCall, given: Mapping[str, str]) -> CandidateCall:
+    """Return *call* with the function that it gives called in turn, with what is *given* by name."""
+    places = range(len(call.operands), len(call.operands) + len(given))
+    return replace(
+        call,
+        template=f"{call.template}({', '.join(f'{{{place}}}' for place in places)})",
+        operands=(*call.operands, *given.values()),
+        names=(*call.names, *given),
+        origin=max(call.origin, LIKELY),
+    )
 
 
 class _Form:

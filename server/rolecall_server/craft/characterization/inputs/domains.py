@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES, Survey, last_name
@@ -337,3 +337,10 @@ def interleaved(*groups: Iterable[str]) -> list[str]:
     longest = max(map(len, columns), default=0)
     turns = (column[row] for row in range(longest) for column in columns if row < len(column))
     return list(dict.fromkeys(turns))
+
+
+def rows_of(values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
+    """Yield a value for each name, until each value was there; none where a name has no value."""
+    if all(values.values()):
+        for row in range(max(map(len, values.values()), default=1)):
+            yield {name: each[row % len(each)] for name, each in values.items()}

@@ -15,7 +15,7 @@ from itertools import islice
 
 from rolecall_server.craft.characterization.inputs.call_forms import build, build_with_receiver, snake_case
 from rolecall_server.craft.characterization.inputs.calls import values_for
-from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of
+from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, rows_of
 from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
 from rolecall_server.craft.characterization.inputs.usage import ANYTHING, likely_types, treated_as
@@ -27,7 +27,7 @@ _MAX_CALLS = 60
 """In each of the ways to put a mock."""
 _MAX_MAKERS = 4
 _MAX_RECEIVERS = 2
-_MAX_PATCHED = 4
+_MAX_PATCHED = 8
 _NEAR = 2
 """So many names away from the target a name of the module is still replaced."""
 _VALUES = 5
@@ -92,9 +92,12 @@ class _Subject:
         return (_STAND_IN, *_TO_AWAIT) if self.target.is_async else (_STAND_IN,)
 
     def plain(self) -> list[dict[str, str]]:
-        """Return a few arguments without mocks; none where nothing is known of one that must be given."""
-        required = [one for one in self.target.parameters if not one.optional]
-        return list(_rows({one.name: values_for(self.target, one, self.sources)[:_VALUES] for one in required}))
+        """Return a few arguments without mocks: what must be given, then one more; none where that has no value."""
+        plain = [one for one in self.target.parameters if not one.many]
+        values = {one.name: values_for(self.target, one, self.sources)[:_VALUES] for one in plain}
+        rows = list(rows_of({one.name: values[one.name] for one in plain if not one.optional}))
+        further = [(one.name, value) for one in plain if one.optional for value in values[one.name]]
+        return [*rows, *(rows[0] | {name: value} for name, value in further if rows)]
 
     def receivers(self) -> list[str]:
         """Return expressions of the object that a call needs, one with mocks where no other is known."""
@@ -118,20 +121,13 @@ class _Subject:
         needed = frozenset(objects) & frozenset(required)
         some = (needed, *(needed | {name} for name in objects), *(frozenset({name}) for name in objects))
         for mocked in dict.fromkeys([*some, frozenset(objects)]):
-            for given in _rows({name: values[name] for name in required if name not in mocked}):
+            for given in rows_of({name: values[name] for name in required if name not in mocked}):
                 yield from (given | dict.fromkeys(sorted(mocked), one) for one in self.stand_ins)
         further = [(one.name, value) for one in plain if one.optional for value in values[one.name][:_VALUES_OF_OTHERS]]
-        for given in islice(_rows({name: values[name] for name in required if name not in needed}), 1):
+        for given in islice(rows_of({name: values[name] for name in required if name not in needed}), 1):
             for stand_in in self.stand_ins:
                 base = given | dict.fromkeys(sorted(needed), stand_in)
                 yield from (base | {name: value} for name, value in further)
-
-
-def _rows(values: Mapping[str, Sequence[str]]) -> Iterator[dict[str, str]]:
-    """Yield a value for each name, until each value was there; none where a name has no value."""
-    if all(values.values()):
-        for row in range(max(map(len, values.values()), default=1)):
-            yield {name: each[row % len(each)] for name, each in values.items()}
 
 
 def _given(subject: _Subject) -> Iterator[CandidateCall]:
@@ -181,10 +177,13 @@ def _patched(subject: _Subject, module: str) -> Iterator[CandidateCall]:
     """Yield calls for which mocks take the place of names that the *module* imports: of all, then of each."""
     names = _names_called(subject)
     groups = dict.fromkeys([tuple(names), *((name,) for name in names)])
-    for receiver in subject.receivers() if names else ():
-        for call in (build(subject.target, given, receiver) for given in subject.plain()):
-            for group in groups:
-                yield from (_with_patches(call, group, stand_in, module) for stand_in in subject.stand_ins)
+    receivers, plain = subject.receivers(), subject.plain()
+    for group in groups if names else ():
+        for given in plain:
+            calls = [build(subject.target, given, receiver) for receiver in receivers]
+            yield from (
+                _with_patches(call, group, stand_in, module) for call in calls for stand_in in subject.stand_ins
+            )
 
 
 def _with_patches(call: CandidateCall, names: Sequence[str], stand_in: str, module: str) -> CandidateCall:

@@ -16,7 +16,10 @@ _BY_NAME = (
     ("str", r"(text|string|word|name|msg|message|title|line|prefix|suffix|sep|separator|s|chars?|label|pattern|path)"),
     ("int", r"(n|num|number|count|size|length|width|index|i|k|limit|depth|start|stop|step|ndigits|year|month|day)"),
     ("float", r"(x|y|ratio|rate|value|seconds|weight|price|amount)"),
-    ("Callable", r"(func|function|fn|f|callback|key|predicate|pred|binop|default_factory)"),
+    (
+        "Callable",
+        r"(func|function|fn|f|callback|key|predicate|pred|binop|default_factory|wrapped|decorated|hook)",
+    ),
     ("list", r"(items?|iterable|iterator|seq|sequence|values|elements|lst|src|data|args|tokens|lists?|xs)"),
     ("dict", r"(mapping|dct|d|kwargs|options|mapper|table)"),
     ("bool", r"((is|has|use|allow|with|keep)_.*|strict|reverse|verbose|case_sensitive|sort(ed)?|unique)"),
@@ -53,6 +56,7 @@ _STRING_METHODS = frozenset(
 )
 _MAPPING_METHODS = frozenset(["items", "keys", "setdefault", "popitem"])
 _LIST_METHODS = frozenset(["append", "extend", "insert", "sort", "reverse"])
+_TESTS_OF_FUNCTIONS = ("callable", "isclass", "isfunction", "ismethod", "isroutine", "iscoroutinefunction", "wraps")
 _WORDS = {
     "str": "str", "string": "str", "unicode": "str", "text": "str", "int": "int", "integer": "int", "float": "float",
     "number": "float", "bool": "bool", "boolean": "bool", "list": "list", "iterable": "list", "sequence": "list",
@@ -112,6 +116,8 @@ def _used_as(target: CallTarget, parameter: CallableParameter) -> list[str]:
                 found += treated_as(method)
             case ast.Call(func=ast.Name(id=name)) if name == parameter.name:
                 found.append("Callable")
+            case ast.Call(func=ast.Name(id=test) | ast.Attribute(attr=test), args=args) if test in _TESTS_OF_FUNCTIONS:
+                found += ["Callable"] if _mentions(args, parameter) else []
             case ast.For(iter=ast.Name(id=name)) | ast.comprehension(iter=ast.Name(id=name)) if name == parameter.name:
                 found.append("list")
             case ast.Call(func=ast.Attribute(value=ast.Name(id="re")), args=[_, *rest]) if _mentions(rest, parameter):
