@@ -49,7 +49,9 @@ _ALIKE = 40
 _SHARE_OF_REAL = 0.6
 _MAX_FIRST_CALLS = 4500
 _MAX_GIVERS = 4
+"""So many calls of one form that give a function are gone on from."""
 _MAX_GIVEN = 8
+"""So many arguments are given to each of these functions."""
 _SLOW_S = 0.1
 _LEAST_S = 15.0
 """The time that calls may take where the time is over: those that were not heard of in time would be lost."""
@@ -188,11 +190,14 @@ async def observe_new(work: TrialState, calls: Sequence[CandidateCall]) -> NotRu
 
 
 def usable(work: TrialState, call: CandidateCall, seen: Observation) -> bool:
-    """Return whether a test can use a call: one of what is not public, or not of this module, has to tell something."""
-    if call.origin == STOOD_IN and seen.kind != "value":
-        return False  # what is raised because a mock is no true object says nothing
-    if (call.is_through_another or is_private(call.target)) and not tells(seen):
+    """Return whether a test can use a call: one of what is not public, not of this module, or given a mock has to tell
+    something.
+    """
+    is_mocked = call.origin == STOOD_IN
+    if (call.is_through_another or is_private(call.target) or is_mocked) and not tells(seen):
         return False
+    if is_mocked and seen.kind != "value":
+        return False  # what is raised because a mock is no true object says nothing
     return assertable(read_with_documentation(work, call, seen)) and seen.duration_s < _SLOW_S
 
 

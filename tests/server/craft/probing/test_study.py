@@ -319,6 +319,11 @@ class Session:
         return True
 
 
+def announce(speaker) -> None:
+    speaker.say(__file__)
+    speaker.say(id(speaker))
+
+
 def page(path: str):
     time.sleep(10)
     with urlopen("http://example.invalid/" + path) as answer:
@@ -332,6 +337,7 @@ async def test_mocks_stand_in_for_what_nobody_can_make_and_for_what_reaches_out(
     found = await studied(await stage_of(CLIENT), CLIENT)
     assert {call.target for call in found.cases} >= {"told", "Client.fetch", "Client.fetch_later", "page"}
     survivors = {mutant.original[mutant.start : mutant.end] for mutant in found.survivors}
+    assert "announce" not in {call.target for call in found.cases}, "it says where this machine has its files"
     assert not survivors & {"self._socket.send(reason.encode())", "self._socket.close()"}
     assert not survivors & {'"GET"', '"/items/"', '"limit"', '"/later/"', "10", '"http://example.invalid/"'}
     for framework in ("pytest", "unittest"):

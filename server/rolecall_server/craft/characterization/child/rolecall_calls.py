@@ -220,10 +220,14 @@ class Probe:
 
     def _effects(self, value: Any, before: tuple[Any, ...], imports: dict[str, str]) -> list[list[str]]:
         """Return what the mocks in *value* were asked, and what else can be read off it that is not as it was."""
-        asked = mocks.asked(value, self.names)
+        asked = [one for one in mocks.asked(value, self.names) if not self._names_place(one[1])]
         if asked:
             imports.update(call="unittest.mock")
         return asked if mocks.is_mock(value) else [*asked, *self._changes(value, before, imports)]
+
+    def _names_place(self, text: str) -> bool:
+        """Return whether *text* names the workspace, the folder of a call or an address, others where a test runs."""
+        return self.root in text or self.folder.is_named_in(text) or describe.names_address(text)
 
     def _changes(self, value: Any, before: tuple[Any, ...], imports: dict[str, str]) -> list[list[str]]:
         """Return what can be read off *value* that is not as it was *before*: its state, its parts and its views."""
