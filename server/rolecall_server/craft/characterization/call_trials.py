@@ -223,7 +223,7 @@ def read_with_documentation(work: TrialState, call: CandidateCall, seen: Observa
         return seen
     target = next((one for one in work.targets if one.qualified_name == call.target), None)
     documentation = (ast.get_docstring(target.node) or "") if target is not None else ""
-    return replace(seen, deliberate=seen.type_name in documentation)
+    return replace(seen, deliberate=seen.type_name.rpartition(".")[2] in documentation)
 
 
 def variations(work: TrialState, seen: Mapping[CandidateCall, Observation]) -> list[CandidateCall]:

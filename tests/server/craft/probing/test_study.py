@@ -351,6 +351,26 @@ async def test_mocks_stand_in_for_what_nobody_can_make_and_for_what_reaches_out(
         assert ended.returncode == 0, ended.stdout + text
 
 
+NESTED = """
+class Loader:
+    class UnknownKind(Exception):
+        pass
+
+    def load(self, kind: str) -> str:
+        if kind not in ("json", "text"):
+            raise Loader.UnknownKind(kind)
+        return kind.upper()
+"""
+
+
+async def test_an_exception_that_a_class_holds_is_named_by_it(stage_of: StageOf) -> None:
+    found = await studied(await stage_of(NESTED), NESTED)
+    written = write_test_file(found, "thing", HouseStyle("pytest"))
+    assert written is not None
+    assert "with pytest.raises(Loader.UnknownKind" in written
+    assert "import Loader\n" in written
+
+
 DECORATORS = """
 import functools
 

@@ -268,10 +268,11 @@ class Probe:
         deliberate = bool(own) and frames[-1] == own[-1] and _source_line(*own[-1]).startswith("raise")
         return {
             "kind": "raises",
-            "type": kind.__name__,
+            # Of a class in a class the whole name, by which a test can reach it; one in a function nobody can name.
+            "type": kind.__qualname__,
             "module": kind.__module__,
             "message": describe.clean_message(str(error), self.root),
-            "deliberate": deliberate,
+            "deliberate": deliberate and "<locals>" not in kind.__qualname__,
             "inside": bool(own),
             "line": next((line for frame, line in reversed(own) if frame.f_code.co_filename == self.path), 0),
         }

@@ -199,7 +199,7 @@ def _name(call: CandidateCall, seen: Observation, names: Sequence[str], used: se
         named = "_and_".join(option.strip("_") for option in options)
         stem += f"_with_{named}" if len(options) <= 2 else "_with_options"
     if seen.kind == "raises":
-        stem += f"_raises_{snake_case(seen.type_name)}"
+        stem += f"_raises_{snake_case(seen.type_name.rpartition('.')[2])}"
     elif seen.effects:
         (number, ((template, _), *_)), *_ = seen.effects
         does = "asks" if template.endswith(".mock_calls") or "_calls]" in template else "changes"

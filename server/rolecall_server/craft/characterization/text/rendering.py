@@ -89,8 +89,9 @@ def render(
             else:
                 modules.add(source)
     for group in groups:
-        if group.exception and group.exception not in module_names and group.exception_module != "builtins":
-            names.setdefault(group.exception_module, set()).add(group.exception)
+        outermost = group.exception.partition(".")[0]
+        if outermost and outermost not in module_names and group.exception_module != "builtins":
+            names.setdefault(group.exception_module, set()).add(outermost)
     if style.framework == "unittest":
         modules.add("unittest")
         if any(group.needs_folder for group in groups):
