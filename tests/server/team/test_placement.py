@@ -104,6 +104,8 @@ def test_tasks_and_design_decide_whose_a_file_is_then_what_lies_there(
         ({"checks/other_test.py": OTHER}, "checks/price_test.py"),
         ({"tests/a/test_x.py": OTHER, "tests/shop/test_y.py": OTHER}, "tests/shop/test_price.py"),
         ({"tests/conftest.py": USES_PRICE}, "tests/test_price.py"),
+        ({"shop/plugins/bank/tests/test_x.py": OTHER}, "tests/test_price.py"),
+        ({"shop/tests/test_x.py": OTHER, "shop/plugins/tests/test_y.py": OTHER}, "shop/tests/test_price.py"),
     ],
     ids=[
         "the repository has none",
@@ -117,6 +119,8 @@ def test_tasks_and_design_decide_whose_a_file_is_then_what_lies_there(
         "named as the others are",
         "in the folder that mirrors its own",
         "a conftest is no place for tests",
+        "only a package within has some",
+        "its own package has some",
     ],
 )
 def test_tests_go_where_the_repository_would_put_them(tmp_path: Path, tests: dict[str, str], expected: str) -> None:

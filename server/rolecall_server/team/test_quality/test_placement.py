@@ -119,8 +119,9 @@ def choose_style_example(snapshot: Snapshot, path: str, test_path: str) -> str |
     return min((other for other in snapshot.files if is_test(snapshot, other)), key=distance, default=None)
 
 
-def _new_path(workspace: Workspace, snapshot: Snapshot, tests: list[str], path: str, stem: str) -> str:
+def _new_path(workspace: Workspace, snapshot: Snapshot, others: list[str], path: str, stem: str) -> str:
     name = name_for_tests(snapshot, stem)
+    tests = [test for test in others if _serves(test, path)]
     if not tests:
         return f"tests/{name}"
     folder = (
@@ -132,6 +133,13 @@ def _new_path(workspace: Workspace, snapshot: Snapshot, tests: list[str], path: 
         longer = f"{parent}_{stem}" if parent else f"{stem}_more"
         candidate = str(PurePosixPath(folder) / name_for_tests(snapshot, longer))
     return candidate
+
+
+def _serves(test: str, path: str) -> bool:
+    """Return whether the folder of *test* is for the tests of *path*: not where it belongs to another package."""
+    folders = PurePosixPath(test).parent.parts
+    place = next((number for number, folder in enumerate(folders) if folder in _TEST_FOLDERS), 0)
+    return PurePosixPath(path).parts[:place] == folders[:place]
 
 
 def _mirrored_folder(tests: list[str], path: str) -> str | None:
