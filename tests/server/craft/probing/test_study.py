@@ -288,6 +288,7 @@ async def test_a_warning_is_waited_for_where_the_repository_makes_errors_of_them
 
 CLIENT = """
 import time
+import typing as t
 from urllib.request import urlopen
 
 
@@ -300,7 +301,7 @@ class Client:
         self._transport = transport
         self._retries = retries
 
-    def fetch(self, name: str, limit=None):
+    def fetch(self, name: str, limit: t.Optional[int] = None):
         query = {"limit": limit} if limit is not None else {}
         return self._transport.send("GET", "/items/" + name, query=query)
 
@@ -337,6 +338,9 @@ async def test_mocks_stand_in_for_what_nobody_can_make_and_for_what_reaches_out(
     found = await studied(await stage_of(CLIENT), CLIENT)
     assert {call.target for call in found.cases} >= {"told", "Client.fetch", "Client.fetch_later", "page"}
     survivors = {mutant.original[mutant.start : mutant.end] for mutant in found.survivors}
+    given = {dict(zip(call.names, call.operands, strict=True)).get("limit") for call in found.cases}
+    assert len(given) > 1
+    assert "MagicMock()" not in given, "a number can be written"
     assert "announce" not in {call.target for call in found.cases}, "it says where this machine has its files"
     assert not survivors & {"self._socket.send(reason.encode())", "self._socket.close()"}
     assert not survivors & {'"GET"', '"/items/"', '"limit"', '"/later/"', "10", '"http://example.invalid/"'}

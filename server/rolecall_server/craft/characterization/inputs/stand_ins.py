@@ -239,9 +239,9 @@ def _may_be_object(target: CallTarget, parameter: CallableParameter) -> bool:
 
 
 def _named_in(annotation: ast.expr) -> set[str]:
-    """Return the names of the types in an annotation, a quoted one too."""
-    quoted = {
-        node.value for node in ast.walk(annotation) if isinstance(node, ast.Constant) and isinstance(node.value, str)
-    }
-    plain = {last_name(node) for node in ast.walk(annotation) if isinstance(node, ast.Attribute | ast.Name)}
-    return plain | {text.rpartition(".")[2] for text in quoted if text.isidentifier()}
+    """Return the names of the types in an annotation, a quoted one too: of ``t.Optional[int]`` without the ``t``."""
+    nodes = list(ast.walk(annotation))
+    quoted = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    modules = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    named = (node for node in nodes if isinstance(node, ast.Attribute | ast.Name) and id(node) not in modules)
+    return {last_name(node) for node in named} | {text.rpartition(".")[2] for text in quoted if text.isidentifier()}
