@@ -104,8 +104,9 @@ def test_tasks_and_design_decide_whose_a_file_is_then_what_lies_there(
         ({"checks/other_test.py": OTHER}, "checks/price_test.py"),
         ({"tests/a/test_x.py": OTHER, "tests/shop/test_y.py": OTHER}, "tests/shop/test_price.py"),
         ({"tests/conftest.py": USES_PRICE}, "tests/test_price.py"),
-        ({"shop/plugins/bank/tests/test_x.py": OTHER}, "tests/test_price.py"),
-        ({"shop/tests/test_x.py": OTHER, "shop/plugins/tests/test_y.py": OTHER}, "shop/tests/test_price.py"),
+        ({"shop/bank/tests/test_x.py": OTHER, "shop/bank/loans.py": ""}, "tests/test_price.py"),
+        ({"checks/tests/test_x.py": OTHER}, "checks/tests/test_price.py"),
+        ({"shop/tests/test_x.py": OTHER, "shop/bank/tests/test_y.py": OTHER}, "shop/tests/test_price.py"),
     ],
     ids=[
         "the repository has none",
@@ -120,6 +121,7 @@ def test_tasks_and_design_decide_whose_a_file_is_then_what_lies_there(
         "in the folder that mirrors its own",
         "a conftest is no place for tests",
         "only a package within has some",
+        "a folder without code has some",
         "its own package has some",
     ],
 )

@@ -121,7 +121,7 @@ def choose_style_example(snapshot: Snapshot, path: str, test_path: str) -> str |
 
 def _new_path(workspace: Workspace, snapshot: Snapshot, others: list[str], path: str, stem: str) -> str:
     name = name_for_tests(snapshot, stem)
-    tests = [test for test in others if _serves(test, path)]
+    tests = [test for test in others if _serves(snapshot, test, path)]
     if not tests:
         return f"tests/{name}"
     folder = (
@@ -135,11 +135,15 @@ def _new_path(workspace: Workspace, snapshot: Snapshot, others: list[str], path:
     return candidate
 
 
-def _serves(test: str, path: str) -> bool:
-    """Return whether the folder of *test* is for the tests of *path*: not where it belongs to another package."""
+def _serves(snapshot: Snapshot, test: str, path: str) -> bool:
+    """Return whether the folder of *test* is for the tests of *path*: not where it belongs to other code around it."""
     folders = PurePosixPath(test).parent.parts
     place = next((number for number, folder in enumerate(folders) if folder in _TEST_FOLDERS), 0)
-    return PurePosixPath(path).parts[:place] == folders[:place]
+    around = folders[:place]
+    if PurePosixPath(path).parts[:place] == around:
+        return True
+    code = (one for one in snapshot.files if is_python(one) and not is_for_tests(snapshot, one))
+    return not any(PurePosixPath(one).parts[:place] == around for one in code)
 
 
 def _mirrored_folder(tests: list[str], path: str) -> str | None:
