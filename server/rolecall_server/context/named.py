@@ -30,6 +30,8 @@ _PROSE = ("", ".md", ".rst", ".txt")
 _COMMIT = re.compile(r"\b[0-9a-f]{7,40}\b")
 _MAX_COMMITS = 2
 _MAX_FILES_OF_COMMIT = 3
+_MAX_TITLE = 100
+"""Characters of the first line of a commit's message."""
 _REASON = "the brief names it"
 
 
@@ -112,7 +114,7 @@ def files_of_commits(view: PackSource, commits: Sequence[str]) -> list[str]:
 def changes_in_commit(view: PackSource, commit: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
     """Yield what *commit* changed in each of its files, as far as that fits its share of the room."""
     root = view.workspace.root
-    title = message_of(root, commit).partition("\n")[0]
+    title = message_of(root, commit).partition("\n")[0][:_MAX_TITLE]
     reason = f'changed so by commit {commit[:10]}, "{title}", which the brief names'
     left = int(room_tokens * _SHARE_OF_CODE)
     for path in paths_changed_in(root, commit)[:MAX_FILES]:
