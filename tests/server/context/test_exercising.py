@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rolecall_analysis import Definition, Index, SelectedTests, Snapshot
@@ -34,15 +35,18 @@ SHOP = """
 BRIEF = "Let refund take an order twice"
 
 
+def view_of(root: Path) -> PackSource:
+    index = Index(root)
+    index.scan()
+    return PackSource(Workspace(root), index.snapshot(), estimate_tokens)
+
+
 def exercised_by(folder: Path, text: str, brief: str = BRIEF, room: int = 16_000) -> ContextItem:
     return all_exercised_by(folder, text, brief, room)[0]
 
 
 def all_exercised_by(folder: Path, text: str, brief: str = BRIEF, room: int = 16_000) -> list[ContextItem]:
-    root = parse_fixture(text).write_to(folder).resolve()
-    index = Index(root)
-    index.scan()
-    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
+    view = view_of(parse_fixture(text).write_to(folder).resolve())
     items = pack(view, Focus("", brief=brief, writes_code=True), room).items
     return [item for item in items if item.reason.startswith("the tests that exercise it")]
 
@@ -94,25 +98,19 @@ def test_of_a_long_file_the_nearest_tests_are_shown_with_their_helpers_and_the_i
 
 
 def test_tests_that_are_kept_from_models_are_not_shown(tmp_path: Path) -> None:
-    root = parse_fixture(SHOP + "    #- .aiignore\n    tests/\n").write_to(tmp_path).resolve()
-    index = Index(root)
-    index.scan()
-    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
+    view = view_of(parse_fixture(SHOP + "    #- .aiignore\n    tests/\n").write_to(tmp_path).resolve())
     items = pack(view, Focus("", brief="refund", writes_code=True), 16_000).items
     assert not [item for item in items if item.path.startswith("tests/")]
 
 
 def test_the_file_whose_tests_were_seen_to_run_the_code_is_shown(tmp_path: Path) -> None:
     calling = "    #- tests/test_shop.py\n    import shop\n\n    def test_it():\n        getattr(shop, 'all')()\n"
-    root = parse_fixture(SHOP + calling).write_to(tmp_path).resolve()
-    index = Index(root)
-    index.scan()
 
     def seen_to_run(snapshot: Snapshot, changed: Sequence[Definition]) -> list[SelectedTests]:
         assert {one.qualified_name for one in changed} >= {"refund"}
         return [SelectedTests("tests/test_shop.py", 1.0, "", tests=("tests/test_shop.py::test_it",))]
 
-    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens, select_tests=seen_to_run)
+    view = replace(view_of(parse_fixture(SHOP + calling).write_to(tmp_path).resolve()), select_tests=seen_to_run)
     items = pack(view, Focus("", brief=BRIEF, writes_code=True), 16_000).items
     assert [item.path for item in items if item.reason.startswith("the tests that exercise it")] == [
         "tests/test_shop.py"
@@ -122,10 +120,7 @@ def test_the_file_whose_tests_were_seen_to_run_the_code_is_shown(tmp_path: Path)
 def test_of_a_long_file_the_tests_that_were_seen_to_run_the_code_come_first(tmp_path: Path) -> None:
     filler = "".join(f"def test_refund_{n}():\n    first = {n}\n    assert first == {n}\n\n" for n in range(300))
     text = f"{filler}def test_all(shop):\n    first = shop\n    assert first.refund\n"
-    root = write_workspace(tmp_path / "work", {"tests/test_shop.py": text})
-    index = Index(root)
-    index.scan()
-    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
+    view = view_of(write_workspace(tmp_path / "work", {"tests/test_shop.py": text}))
     shown = nearest_tests(view, "tests/test_shop.py", "refund", 300, "because")
     assert "test_all" not in shown.text
     ran = nearest_tests(view, "tests/test_shop.py", "refund", 300, "because", ran=["tests/test_shop.py::test_all"])
