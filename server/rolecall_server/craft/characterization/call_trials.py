@@ -139,7 +139,8 @@ def _builds(work: TrialState, target: CallTarget, told: Mapping[str, Any]) -> bo
 
 def calls_of_results(work: TrialState) -> list[CandidateCall]:
     """Return calls of the functions that calls gave: a few for each form of a call."""
-    targets = {one.qualified_name: one for one in work.targets}
+    # What stands behind an operator's last operand would call that operand.
+    targets = {one.qualified_name: one for one in work.targets if not one.operation}
     givers: dict[tuple[str, str], list[CandidateCall]] = {}
     for call in sorted(work.seen, key=CandidateCall.cost):
         if work.seen[call].takes is not None and call.target in targets:

@@ -86,7 +86,7 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
         await observe_new(work, await asyncio.to_thread(first_calls, work, unreached, examples))
         work.targets += unreached
     if little := await asyncio.to_thread(_little_reached, work, work.targets, _ENOUGH):
-        report(f"trying stand-ins for what {len(little)} targets need", None)
+        report(f"trying mocks for what {len(little)} targets need", None)
         await observe_new(work, await asyncio.to_thread(stood_in, work, little))
         await observe_new(work, passed_on(work.seen))
     for number in range(_ROUNDS):

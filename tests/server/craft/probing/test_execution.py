@@ -300,3 +300,56 @@ async def test_other_modules_of_the_package_see_the_mutant_too(stage_of: StageOf
     verdicts = await kill(stage, seen.observations, [(mutant, calls) for mutant in wanted])
     assert isinstance(verdicts, Verdicts)
     assert list(verdicts.killed.values()) == calls
+
+
+async def test_of_a_mock_is_told_what_it_was_asked_as_a_test_can_write_it(stage_of: StageOf) -> None:
+    stage = await stage_of("""
+        import datetime
+
+        def tell(speaker):
+            speaker.say({"b", "a"}, at=datetime.date(2024, 2, 29))
+            with speaker.pause() as pause:
+                pause.end(3)
+            speaker.is_tired = True
+            return speaker.rest()
+
+        def pass_on(speaker):
+            speaker.meet(speaker.friend)
+
+        def say_where(speaker):
+            speaker.say(__file__)
+    """)
+    names = ("tell", "pass_on", "say_where")
+    calls = [CandidateCall(name, f"{name}({{0}})", ("MagicMock()",), ("speaker",)) for name in names]
+    found = await observe(stage, calls, trace=True)
+    assert isinstance(found, Observed), found
+    told, passed_on, where = (found.observations[call] for call in calls)
+    asked = (
+        "[call.say({'a', 'b'}, at=datetime.date(2024, 2, 29)), call.pause(), call.pause().__enter__(), "
+        "call.pause().__enter__().end(3), call.pause().__exit__(None, None, None), call.rest()]"
+    )
+    assert told.effects == ((0, (("{}.mock_calls", asked), ("{}.is_tired", "True"))),)
+    assert ("call", "unittest.mock") in told.imports
+    assert (told.views, told.source) == ((), "{0}.rest.return_value")
+    assert passed_on.effects == ((0, (("[name for name, _, _ in {}.mock_calls]", "['meet']"),)),)
+    assert where.effects == (), "it is another place where the test runs"
+
+
+async def test_an_object_that_makes_what_it_is_asked_for_is_not_asked(stage_of: StageOf) -> None:
+    stage = await stage_of("""
+        class Tree:
+            def __getattr__(self, name):
+                if name.startswith("_"):
+                    raise AttributeError(name)
+                self.__dict__[name] = Tree()
+                return self.__dict__[name]
+
+        def same(tree):
+            return tree
+    """)
+    call = CandidateCall("same", "same({0})", ("Tree()",), ("tree",))
+    found = await observe(stage, [call], trace=True)
+    assert isinstance(found, Observed), found
+    seen = found.observations[call]
+    assert (seen.effects, seen.takes) == ((), None)
+    assert not seen.lines & {6, 7}, "`__getattr__` made nothing"

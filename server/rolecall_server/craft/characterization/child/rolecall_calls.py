@@ -17,6 +17,7 @@ import pathlib
 import signal
 import sys
 import time
+import types
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -220,9 +221,9 @@ class Probe:
 
     def _effects(self, value: Any, before: tuple[Any, ...], imports: dict[str, str]) -> list[list[str]]:
         """Return what the mocks in *value* were asked, and what else can be read off it that is not as it was."""
-        asked = [one for one in mocks.asked(value, self.names) if not self._names_place(one[1])]
-        if asked:
-            imports.update(call="unittest.mock")
+        views, needed = mocks.asked(value, self.names)
+        asked = [one for one in views if not self._names_place(one[1])]
+        imports.update(needed if asked else {})
         return asked if mocks.is_mock(value) else [*asked, *self._changes(value, before, imports)]
 
     def _names_place(self, text: str) -> bool:
@@ -336,14 +337,16 @@ def _taken_by(value: Any, path: str) -> list[str] | None:
     """Return the names of what a function of the file *path* must be given, else of what takes the rest, with a star;
     ``None`` for anything else.
     """
-    with contextlib.suppress(Exception):  # of an object that cannot be looked at
-        inner = getattr(value, "func", value)
-        code = getattr(getattr(inner, "__func__", inner), "__code__", None)
-        if (code is not None and code.co_filename == path) or hasattr(value, "__wrapped__"):
-            parameters = inspect.signature(value).parameters.values()
-            must = [one.name for one in parameters if one.default is one.empty and one.kind in _BY_PLACE]
-            # What takes anything is most often a decorator, or what one gave.
-            return must or [f"*{one.name}" for one in parameters if one.kind is one.VAR_POSITIONAL]
+    # By its type: an object of the workspace that is asked for an attribute may do anything.
+    inner = value.func if type(value) is functools.partial else value
+    code = inner.__code__ if type(inner) in (types.FunctionType, types.MethodType) else None
+    if (code is None or code.co_filename != path) and getattr(type(value), "__wrapped__", None) is None:
+        return None
+    with contextlib.suppress(Exception):  # nothing tells what it takes
+        parameters = inspect.signature(value).parameters.values()
+        must = [one.name for one in parameters if one.default is one.empty and one.kind in _BY_PLACE]
+        # What takes anything is most often a decorator, or what one gave.
+        return must or [f"*{one.name}" for one in parameters if one.kind is one.VAR_POSITIONAL]
     return None
 
 

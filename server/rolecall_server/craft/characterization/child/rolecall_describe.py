@@ -22,7 +22,7 @@ from typing import Any
 from rolecall_files import Folder
 
 folder = Folder()
-_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}|\bid='\d{9,}'")
+_ADDRESS = re.compile(r"0x[0-9a-fA-F]{6,}|Mock (?:name='[^']{0,200}' )?id='\d+'")
 _MAX_LITERAL = 800
 _MAX_ATTRIBUTES = 14
 _MAX_DEEP = 40

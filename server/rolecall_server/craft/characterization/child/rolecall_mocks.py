@@ -9,6 +9,8 @@ import contextlib
 import sys
 from typing import Any
 
+import rolecall_describe as describe
+
 _MAX_LITERAL = 600
 _MAX_VIEWS = 4
 
@@ -32,33 +34,43 @@ def held(value: Any) -> dict[str, Any]:
     return {f"{{}}.{name}": part for name, part in parts if is_mock(part)}
 
 
-def asked(value: Any, names: dict[str, Any]) -> list[list[str]]:
-    """Return views of the mocks in *value*: the calls that they got, and the plain values that were set on them."""
-    found = [view for template, mock in held(value).items() for view in _asked(template, mock, names)]
-    return [view for view in found if len(view[1]) <= _MAX_LITERAL][:_MAX_VIEWS]
+def asked(value: Any, names: dict[str, Any]) -> tuple[list[list[str]], dict[str, str]]:
+    """Return views of the mocks in *value*, and what these import: the calls that each got, and the plain values that
+    were set on it.
+    """
+    found: list[list[str]] = []
+    imports: dict[str, str] = {}
+    for template, mock in held(value).items():
+        found += _calls(template, mock.mock_calls, names, imports)
+        for name, part in vars(mock).items():
+            if not name.startswith("_") and name != "method_calls" and type(part) in (bool, int, str, type(None)):
+                found.append([f"{template}.{name}", repr(part)])
+    return [view for view in found if len(view[1]) <= _MAX_LITERAL][:_MAX_VIEWS], imports
 
 
-def _asked(template: str, mock: Any, names: dict[str, Any]) -> list[list[str]]:
-    calls = mock.mock_calls
-    found = []
-    written = "[" + ", ".join(map(repr, calls)) + "]"
-    if calls and _reads_back(written, calls, names):
-        found.append([f"{template}.mock_calls", written])
-    elif calls:
-        found.append([f"[name for name, _, _ in {template}.mock_calls]", repr([name for name, _, _ in calls])])
-    for name, part in vars(mock).items():
-        if not name.startswith("_") and name != "method_calls" and type(part) in (bool, int, str, type(None)):
-            found.append([f"{template}.{name}", repr(part)])
-    return found
+def _calls(template: str, calls: list[Any], names: dict[str, Any], imports: dict[str, str]) -> list[list[str]]:
+    """Return a view of the *calls* that a mock got: of their names alone where an argument has no literal."""
+    written = [_written(name, given, words, names, imports) for name, given, words in calls]
+    if "" in written:
+        return [[f"[name for name, _, _ in {template}.mock_calls]", repr([name for name, _, _ in calls])]]
+    imports.update({"call": "unittest.mock"} if written else {})
+    return [[f"{template}.mock_calls", f"[{', '.join(written)}]"]] if written else []
 
 
-def _reads_back(written: str, calls: Any, names: dict[str, Any]) -> bool:
-    from unittest.mock import call
-
-    try:
-        return bool(eval(written, {**names, "call": call}) == list(calls))  # noqa: S307
-    except Exception:  # noqa: BLE001 - a mock, or an object of the workspace, that has no literal
-        return False
+def _written(
+    name: str, given: tuple[Any, ...], words: dict[str, Any], names: dict[str, Any], imports: dict[str, str]
+) -> str:
+    """Return a call as source, and add what that imports to *imports*; empty where an argument has no literal."""
+    arguments = []
+    for word, value in [*(("", one) for one in given), *((f"{word}=", one) for word, one in words.items())]:
+        literal = describe.literal(value, names)
+        if literal is None:
+            return ""
+        arguments.append(word + literal[0])
+        imports.update(literal[1])
+    # What a mock that was called gives is called ``()``, as in ``call().read(1)``.
+    callee = name if name.startswith("()") else f".{name}" if name else ""
+    return f"call{callee}({', '.join(arguments)})"
 
 
 def source_of(value: Any, operands: list[Any]) -> str:

@@ -114,8 +114,6 @@ IMPORTS: Mapping[str, tuple[str, str]] = {
     "tostring": ("xml.etree.ElementTree", "tostring"),
     "MagicMock": ("unittest.mock", "MagicMock"),
     "AsyncMock": ("unittest.mock", "AsyncMock"),
-    "call": ("unittest.mock", "call"),
-    "patch": ("unittest.mock", "patch"),
 }
 """The names that expressions may use beside the module's own."""
 

@@ -37,7 +37,7 @@ _PLAIN = frozenset(
     {
         *("str", "int", "float", "bool", "bytes", "complex", "None", "Optional", "Union", "Literal", "Any", "object"),
         *("list", "tuple", "dict", "set", "frozenset", "List", "Tuple", "Dict", "Set", "Sequence", "Iterable"),
-        *("Mapping", "Collection", "datetime", "date", "time", "timedelta", "Path", "PathLike", "Pattern", "typing"),
+        *("Mapping", "Collection", "datetime", "date", "time", "timedelta", "Path", "PathLike", "Pattern"),
     }
 )
 """Types of which values can be written."""
@@ -136,10 +136,12 @@ def _given(subject: _Subject) -> Iterator[CandidateCall]:
     if not target.is_of_object:
         calls = [build(target, given) for given in subject.arguments(target)]
     else:
-        arguments = list(subject.arguments(target)) or [{}]
-        made = list(islice(subject.arguments(maker), _MAX_MAKERS)) if maker is not None else []
+        arguments = list(subject.arguments(target))
+        # An operator's template wants its object as an operand.
+        makers = [maker] if maker is not None and not target.operation else []
+        made = [(one, each) for one in makers for each in islice(subject.arguments(one), _MAX_MAKERS)]
         calls = [
-            *(build_with_receiver(target, given, maker, each) for each in made for given in arguments if maker),
+            *(build_with_receiver(target, given, one, each) for one, each in made for given in arguments),
             *(build(target, given, one) for one in subject.receivers() for given in arguments),
         ]
     yield from (call for call in calls if any(map(is_stand_in, call.operands)))

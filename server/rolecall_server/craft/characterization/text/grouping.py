@@ -106,7 +106,8 @@ def _form(call: CandidateCall, seen: Observation) -> Hashable:
     # What takes statements to make stands in the body of a test, so that its cases have to share it.
     prepared = tuple(operand if holds_preparation(operand) or FOLDER in operand else "" for operand in call.operands)
     # The folder is there in the body of a test alone, and so is what names it.
-    named = tuple(literal for _, literal in seen.views if FOLDER in literal)
+    afterwards = [view for _, views in seen.effects for view in views]
+    named = tuple(literal for _, literal in [*seen.views, *afterwards] if FOLDER in literal)
     return (call.target, call.template, call.patched, seen.kind, outcome, prepared, named, seen.warns)
 
 

@@ -89,6 +89,8 @@ def render(
             else:
                 modules.add(source)
     for group in groups:
+        if group.patched:
+            names.setdefault("unittest.mock", set()).add("patch")
         outermost = group.exception.partition(".")[0]
         if outermost and outermost not in module_names and group.exception_module != "builtins":
             names.setdefault(group.exception_module, set()).add(outermost)

@@ -1,0 +1,62 @@
+"""Calls in which mocks stand in for objects."""
+
+from __future__ import annotations
+
+import textwrap
+
+from rolecall_server.craft.characterization.inputs.domains import ValueSources
+from rolecall_server.craft.characterization.inputs.stand_ins import with_stand_ins
+from rolecall_server.craft.characterization.inputs.survey import survey
+from rolecall_server.craft.characterization.observation import CandidateCall
+
+
+def mocked(text: str, name: str) -> list[CandidateCall]:
+    known = survey(textwrap.dedent(text))
+    target = next(one for one in known.targets if one.qualified_name == name)
+    maker = next((one for one in known.targets if one.kind == "constructor" and one.name == target.owner), None)
+    return with_stand_ins(target, maker, ValueSources(known), "shop.cart")
+
+
+SHELF = """
+import time
+import json
+from shop.stock import count, OutOfStockError
+from typing import Optional
+import typing as t
+
+class Shelf:
+    def __init__(self, store):
+        self._store = store
+
+    def __len__(self):
+        return self._store.count("all")
+
+    def take(self, item: str, limit: t.Optional[int] = None):
+        return self._store.take(item, limit)
+
+def left(item: str):
+    try:
+        time.sleep(1)
+        return json.dumps(count(item))
+    except OutOfStockError:
+        return OutOfStockError("none")
+"""
+
+
+def test_each_call_is_of_the_class_under_test_and_none_of_a_mock_alone() -> None:
+    for name in ("Shelf.__len__", "Shelf.take"):
+        calls = mocked(SHELF, name)
+        assert calls
+        assert all("Shelf(" in call.source for call in calls), [call.source for call in calls]
+
+
+def test_what_can_be_written_is_no_mock() -> None:
+    given = [dict(zip(call.names, call.operands, strict=True)) for call in mocked(SHELF, "Shelf.take")]
+    assert {"MagicMock()"} == {one["store"] for one in given if "store" in one}
+    assert not {one.get("limit") for one in given} & {"MagicMock()"}
+    assert not {one["item"] for one in given} & {"MagicMock()"}
+
+
+def test_names_that_reach_out_or_come_from_elsewhere_are_replaced_and_neither_exceptions_nor_pure_modules() -> None:
+    replaced = {tuple(name for _, name in call.patched) for call in mocked(SHELF, "left")}
+    assert replaced == {("shop.cart.time", "shop.cart.count"), ("shop.cart.time",), ("shop.cart.count",)}
