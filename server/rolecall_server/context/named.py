@@ -5,7 +5,7 @@ names, as their diffs.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path, PurePosixPath
 
 from rolecall_analysis import definitions_in, is_test
@@ -71,7 +71,9 @@ def _is_there(workspace: Workspace, path: str) -> bool:
         return False
 
 
-def named_passages(view: PackSource, path: str, brief: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
+def named_passages(
+    view: PackSource, path: str, brief: str, room_tokens: int, reason: str = _REASON
+) -> Iterator[ContextItem | LeftOut]:
     """Yield all of *path* if it takes no more than its share of the room; else of code its top level and what *brief*
     is about, of other text its first lines and those about what *brief* quotes.
 
@@ -80,19 +82,19 @@ def named_passages(view: PackSource, path: str, brief: str, room_tokens: int) ->
     budget = int(room_tokens * _SHARE)
     try:
         check_shown(view, path)
-        whole = whole_file(view, path, _REASON)
+        whole = whole_file(view, path, reason)
     except FileRefused as error:
-        yield LeftOut(path, _REASON, "file", 1, 0, error.what)
+        yield LeftOut(path, reason, "file", 1, 0, error.what)
         return
     if whole.tokens <= budget:
         yield whole
         return
     if definitions_in(view.snapshot, path):
-        yield found_within(view, path, brief, int(room_tokens * _SHARE_OF_CODE), _REASON)
+        yield found_within(view, path, brief, int(room_tokens * _SHARE_OF_CODE), reason)
         return
     lines = split_lines(whole.text)
     for first, last in _merged(_chosen(view, lines, brief, budget)):
-        yield lines_of(view, path, first, last, f"{_REASON}: lines {first + 1} to {last + 1} of {len(lines)}")
+        yield lines_of(view, path, first, last, f"{reason}: lines {first + 1} to {last + 1} of {len(lines)}")
 
 
 def named_commits(root: Path, brief: str) -> tuple[str, ...]:
@@ -104,29 +106,32 @@ def named_commits(root: Path, brief: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(filter(None, (commit_of(root, word) for word in words))))[:_MAX_COMMITS]
 
 
-def files_of_commits(view: PackSource, commits: Sequence[str]) -> list[str]:
-    """Return the first files with code, other than tests, that *commits* changed and that are still there."""
-    paths = (path for commit in commits for path in paths_changed_in(view.workspace.root, commit))
-    code = [path for path in dict.fromkeys(paths) if path in view.snapshot.files and not is_test(view.snapshot, path)]
-    return code[:_MAX_FILES_OF_COMMIT]
-
-
-def changes_in_commit(view: PackSource, commit: str, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
-    """Yield what *commit* changed in each of its files, as far as that fits its share of the room."""
+def changes_in_commit(
+    view: PackSource, commit: str, known: Collection[str], room_tokens: int
+) -> Iterator[ContextItem | LeftOut]:
+    """Yield what *commit* changed in each of its files, as far as that fits its share of the room; then the code there
+    as it is now, of the first files that are not *known* to be shown anyway.
+    """
     root = view.workspace.root
     title = message_of(root, commit).partition("\n")[0][:_MAX_TITLE]
-    reason = f'changed so by commit {commit[:10]}, "{title}", which the brief names'
+    named = f'commit {commit[:10]}, "{title}", which the brief names'
+    diffs = {path: diff_of(root, commit, path) for path in paths_changed_in(root, commit)[:MAX_FILES]}
     left = int(room_tokens * _SHARE_OF_CODE)
-    for path in paths_changed_in(root, commit)[:MAX_FILES]:
-        diff = diff_of(root, commit, path)
+    for path, diff in diffs.items():
         tokens = view.count_tokens(diff)
         if not diff:  # a mode alone, or bytes
             continue
+        reason = f"changed so by {named}"
         if tokens > left:
             yield LeftOut(path, reason, "diff", 1, tokens, NO_ROOM)
             continue
         left -= tokens
         yield ContextItem(path, reason, "diff", diff, 1, tokens)
+    code = [one for one in diffs if one in view.snapshot.files and not is_test(view.snapshot, one)]
+    shown = [one for one in code if one not in known][:_MAX_FILES_OF_COMMIT]
+    for path in shown:
+        reason = f"as it is now, where {named}, changed it"
+        yield from named_passages(view, path, diffs[path], room_tokens // len(shown), reason)
 
 
 def _chosen(view: PackSource, lines: Sequence[str], brief: str, budget: int) -> set[int]:

@@ -41,7 +41,7 @@ from rolecall_server.context.items import (
     signatures,
     whole_file,
 )
-from rolecall_server.context.named import changes_in_commit, files_of_commits, named_commits, named_passages
+from rolecall_server.context.named import changes_in_commit, named_commits, named_passages
 from rolecall_server.context.orientation import ROOT, a_map, changelog, head, how_it_runs, is_changelog
 from rolecall_server.context.parts import alone, in_parts
 from rolecall_server.errors import FileRefused, RequestRefused
@@ -261,7 +261,11 @@ def _focus_items(view: PackSource, focus: Focus, budget_tokens: int) -> Iterator
 
 def _surroundings(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
     likely = found(view, focus.brief, room_tokens) if not focus.path and focus.brief.strip() else Likely()
-    shown = [*likely.items, *_front_and_named(view, focus, room_tokens)]
+    changed = list(_changed_in_commits(view, focus, room_tokens))
+    # What a commit changed says better which parts of a file matter than the words of a brief like "Revert 196acd2".
+    better = {one.path for one in changed if one.zoom != "diff"}
+    found_first = (one for one in likely.items if one.path not in better)
+    shown = [*found_first, *_front_and_named(view, focus, room_tokens), *changed]
     if focus.path or focus.style_path or focus.test_path:
         shown += _tests_to_follow(view, focus, int(room_tokens * _SHARE_OF_TESTS))
     elif focus.writes_code and likely.paths:
@@ -296,14 +300,16 @@ def _front_and_named(view: PackSource, focus: Focus, room_tokens: int) -> Iterat
     for path, reason in focus.also.items():
         if path not in focus.named and read_text_or_none(view.workspace, path):
             yield beginning(view, path, reason, int(room_tokens * _SHARE_OF_ALSO))
-    commits = named_commits(view.workspace.root, focus.brief) if focus.writes_code else ()
-    for path in dict.fromkeys((*focus.named, *files_of_commits(view, commits))):
+    for path in focus.named:
         if is_changelog(path):
             yield from head(view, path)
         elif path != focus.path:
             yield from named_passages(view, path, focus.brief, room_tokens)
-    for commit in commits:
-        yield from changes_in_commit(view, commit, room_tokens)
+
+
+def _changed_in_commits(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:
+    for commit in named_commits(view.workspace.root, focus.brief) if focus.writes_code else ():
+        yield from changes_in_commit(view, commit, (focus.path, *focus.named), room_tokens)
 
 
 def _in_hand(view: PackSource, focus: Focus, room_tokens: int) -> Iterator[ContextItem | LeftOut]:

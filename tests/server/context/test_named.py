@@ -15,7 +15,7 @@ from rolecall_server.context.named import named_passages
 from rolecall_server.errors import FileRefused
 from rolecall_server.model import estimate_tokens
 from rolecall_server.workspace import Workspace
-from support.traps import commit
+from support.traps import commit, git
 from support.workspaces import write_workspace
 
 GUIDE = "".join(f"Chapter {number} is about other things.\n" for number in range(400))
@@ -103,8 +103,27 @@ def test_a_commit_that_the_brief_names_is_shown_as_a_diff_with_the_code_it_chang
     }
     reasons = {item.reason for item in packed.items if item.zoom == "diff"}
     assert reasons == {f'changed so by commit {commit[:10]}, "total", which the brief names'}
-    assert "shop/price.py" in [item.path for item in packed.items if item.zoom == "file"]
+    (code,) = (item for item in packed.items if item.zoom == "file")
+    assert (code.path, code.reason.startswith("as it is now, where commit")) == ("shop/price.py", True)
     assert [left.path for left in packed.left_out if left.zoom == "diff"] == ["docs/guide.rst"]
+
+
+def test_of_a_long_file_of_a_commit_the_code_that_it_changed_is_shown(tmp_path: Path) -> None:
+    others = "".join(f"def other_{n}(value):\n    first = value + {n}\n    return first\n\n\n" for n in range(300))
+    text = f"{others}def refund(order):\n    return -order\n"
+    root = write_workspace(tmp_path / "work", {"shop/orders.py": text})
+    commit(root)
+    write_workspace(root, {"shop/orders.py": text.replace("-order", "-order.total")})
+    git(root, "commit", "-qam", "Refund the total")
+    index = Index(root)
+    index.scan()
+    view = PackSource(Workspace(root), index.snapshot(), estimate_tokens)
+    brief = f"Revert {commit_of(root, 'HEAD')}"
+    (code,) = (
+        item for item in pack(view, Focus("", brief=brief, writes_code=True), 5000).items if item.zoom == "parts"
+    )
+    assert code.text.endswith("def refund(order):\n    return -order.total\n")
+    assert code.tokens <= 0.2 * 5000
 
 
 def test_of_a_commit_nothing_is_shown_that_is_kept_from_models(tmp_path: Path) -> None:
