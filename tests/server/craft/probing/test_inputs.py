@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from random import Random
 
-from rolecall_server.craft.characterization.inputs.calls import calls_of
+from rolecall_server.craft.characterization.inputs.calls import calls_of, examples_in
 from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources
 from rolecall_server.craft.characterization.inputs.survey import survey
+from rolecall_server.craft.characterization.observation import IN_REPOSITORY
+from rolecall_server.python_trees import parse_python
 
 MODULE = survey(
     """
@@ -70,3 +72,12 @@ def test_a_parameter_that_must_be_given_has_other_values_too_where_many_may_be_l
     assert len(languages) > 5
     assert {"'abc'", "None"} <= languages
     assert "Lexer(0).highlight('abc', 'abc')" in {call.source for call in tried}, "and two that must be given together"
+
+
+def test_a_function_called_by_the_name_of_a_property_is_no_use_of_the_property() -> None:
+    module = survey("class Crontabs:\n    @property\n    def all(self):\n        return [*self.jobs]\n")
+    target = next(one for one in module.targets if one.qualified_name == "Crontabs.all")
+    examples = examples_in(parse_python("assert all([1, 2])"), module, IN_REPOSITORY)
+    objects = {"Crontabs": ("Crontabs()",)}
+    tried = calls_of(target, ValueSources(module, instances=objects), examples, Random(0))
+    assert [call.source for call in tried] == ["Crontabs().all"]

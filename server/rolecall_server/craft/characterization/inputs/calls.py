@@ -262,7 +262,8 @@ def _positional_groups(
 def _from_examples(target: CallTarget, survey: Survey, examples: Iterable[Example]) -> Iterator[CandidateCall]:
     for example in examples:
         call = example.node
-        if last_name(call.func) != target.name:
+        # Nobody calls a property: what is called so is another's, as the function ``all`` beside a property ``all``.
+        if last_name(call.func) != target.name or target.kind in ("property", "setter"):
             continue
         receiver = ""
         if target.kind == "method":
