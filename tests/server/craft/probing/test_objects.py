@@ -23,9 +23,9 @@ from rolecall_server.craft.characterization import (
     write_test_file,
 )
 from rolecall_server.craft.characterization.execution import Observed, observe
-from rolecall_server.craft.characterization.inputs.kinship import kin_of
 from rolecall_server.craft.characterization.inputs.neighbours import attributes_of, neighbourhood
 from rolecall_server.craft.characterization.inputs.survey import survey
+from rolecall_server.craft.characterization.inputs.usage.kinship import kin_of
 from rolecall_server.craft.characterization.text.grouping import group
 
 StageOf = Callable[..., Awaitable[Stage]]

@@ -18,7 +18,6 @@ from rolecall_server.craft.characterization.inputs.domains import (
     instances_of,
     interleaved,
 )
-from rolecall_server.craft.characterization.inputs.kinship import kin_of
 from rolecall_server.craft.characterization.inputs.survey import (
     BUILTIN_NAMES,
     CallableParameter,
@@ -27,7 +26,8 @@ from rolecall_server.craft.characterization.inputs.survey import (
     constructor_parameters,
     last_name,
 )
-from rolecall_server.craft.characterization.inputs.usage import ANYTHING, likely_types, names_file
+from rolecall_server.craft.characterization.inputs.usage.kinship import kin_of
+from rolecall_server.craft.characterization.inputs.usage.likely_types import ANYTHING, likely_types, names_file
 from rolecall_server.craft.characterization.observation import LIKELY, MADE_UP, CandidateCall
 
 MAX_CALLS = 400

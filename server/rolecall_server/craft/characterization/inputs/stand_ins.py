@@ -18,7 +18,7 @@ from rolecall_server.craft.characterization.inputs.calls import values_for
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, rows_of
 from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
-from rolecall_server.craft.characterization.inputs.usage import ANYTHING, likely_types, treated_as
+from rolecall_server.craft.characterization.inputs.usage.likely_types import ANYTHING, likely_types, treated_as
 from rolecall_server.craft.characterization.observation import STOOD_IN, CandidateCall, Observation
 
 _STAND_IN = "MagicMock()"
