@@ -75,8 +75,10 @@ class Guard:
 def _are_below(folder: str, event: str, arguments: tuple[Any, ...]) -> bool:
     """Return whether all paths among the *arguments* of *event* lead into *folder*."""
     named = arguments[:1] if event == "open" else arguments
-    paths = [os.fsdecode(one) for one in named if isinstance(one, (str, bytes, os.PathLike))]
-    return bool(paths) and all(os.path.realpath(path).startswith(f"{folder}/") for path in paths)
+    paths = [os.path.realpath(os.fsdecode(one)) for one in named if isinstance(one, (str, bytes, os.PathLike))]
+    # What makes sure that a folder is there asks for one that is.
+    made = (folder,) if event == "os.mkdir" else ()
+    return bool(paths) and all(path.startswith(f"{folder}/") or path in made for path in paths)
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:
