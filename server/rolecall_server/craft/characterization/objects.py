@@ -9,7 +9,7 @@ from random import Random
 from typing import Any, Literal
 
 from rolecall_server.craft.characterization.call_trials import TrialState, strings_in
-from rolecall_server.craft.characterization.execution import Observed, observe
+from rolecall_server.craft.characterization.execution import Observed, Stage, observe
 from rolecall_server.craft.characterization.inputs.calls import Example, calls_of
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, interleaved
 from rolecall_server.craft.characterization.inputs.literals import literals_in
@@ -29,6 +29,9 @@ _ROUNDS = 3
 _MAX_BUILDERS = 120
 _MAX_CALLS_OF_A_BUILDER = 16
 _LONGEST_SOURCE = 140
+_SHARE_OF_TIME = 0.5
+_LEAST_S = 2.0
+"""The time that each round may take where the time is over."""
 
 
 async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotRun | None:
@@ -60,7 +63,7 @@ async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotR
             if not members.get(target.name)
             for call in calls_of(target, base_now, examples, work.random)
         ]
-        observed = await observe(work.stage, list(dict.fromkeys(calls)), trace=True)
+        observed = await observe(_in_time(work), list(dict.fromkeys(calls)), trace=True)
         if isinstance(observed, NotRun):
             return observed
         found = _joined(_instances(observed), around)
@@ -70,6 +73,12 @@ async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotR
         instances = found
     work.sources[""] = _with(work, base, instances)
     return None
+
+
+def _in_time(work: TrialState) -> Stage:
+    """Return the stage with the time that building objects may still take: where each takes long, few will do."""
+    left_s = work.left_s - (1 - _SHARE_OF_TIME) * work.subject.budget_s
+    return replace(work.stage, timeout_s=max(_LEAST_S, left_s))
 
 
 def _with(work: TrialState, base: ValueSources, instances: Mapping[str, tuple[str, ...]]) -> ValueSources:
@@ -101,7 +110,7 @@ async def _harvested(
     ]
     if not calls:
         return {}
-    observed = await observe(work.stage, list(dict.fromkeys(calls)), trace=False, harvest=True)
+    observed = await observe(_in_time(work), list(dict.fromkeys(calls)), trace=False, harvest=True)
     if isinstance(observed, NotRun):
         return {}
     made: dict[str, dict[str, str]] = {}
