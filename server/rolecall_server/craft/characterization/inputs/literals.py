@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import warnings
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
@@ -62,7 +63,10 @@ def looks_like_pattern(text: str) -> bool:
     if len(text) < 2 or not _PATTERN_SIGNS.search(text):
         return False
     try:
-        re.compile(text)
+        # It may be no pattern at all: a warning about it would say nothing to anybody.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            re.compile(text)
     except (re.error, OverflowError, RecursionError):
         # A verbose pattern often compiles only with its flag.
         return "(?P<" in text
