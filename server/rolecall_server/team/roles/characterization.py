@@ -14,10 +14,10 @@ from rolecall_server.craft.characterization.inputs.call_forms import THROUGH
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.inputs.survey import is_private
 from rolecall_server.craft.characterization.observation import STOOD_IN
-from rolecall_server.craft.characterization.text.placing import tests_added
+from rolecall_server.craft.characterization.text.placing import names_of_tests_on, names_of_tests_using, tests_added
 from rolecall_server.craft.characterization.text.test_file import BACKWARDS
 from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
-from rolecall_server.sandbox import FileCoverage, NotRun, TestRun
+from rolecall_server.sandbox import FileCoverage, NotRun, TestResult, TestRun
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_engineer import check_target
 from rolecall_server.team.test_quality.surroundings import subject_of
@@ -89,7 +89,7 @@ async def write_plain_tests(
     text, after, dropped = await _proven(found, place, trials, existing)
     return PlainTests(
         files={place.path: text},
-        rationale=_rationale(request, found, dropped, why, _about_file(unread_file, unread)),
+        rationale=_rationale(request, found, dropped, why, _about_file(unread_file, unread.message if unread else "")),
         notes=_notes(request, found, trials.before, after),
         before=trials.before,
         after=after,
@@ -118,11 +118,12 @@ def _own_file(place: _Place, desk: Desk) -> _Place:
     return replace(place, path=beside, base=base)
 
 
-def _unread(run: TestRun | NotRun | None, path: str) -> str:
-    """Return why pytest could not read the test file *path*; empty where it could."""
+def _unread(run: TestRun | NotRun | None, path: str) -> TestResult | None:
+    """Return what pytest says of the test file *path* where it could not read it."""
     if not isinstance(run, TestRun):
-        return ""
-    return next((outcome.message or "it says nothing" for outcome in run.failed if outcome.test_id == path), "")
+        return None
+    said = next((outcome for outcome in run.failed if outcome.test_id == path), None)
+    return said if said is None or said.message else replace(said, message="it says nothing")
 
 
 def _stage(request: RunRequest, desk: Desk, module: str) -> Stage:
@@ -168,7 +169,13 @@ async def _proven(
         added = [f"{place.path}::{name}" for name in tests_added(text, place.base)]
         targets = added if order or slow else list(dict.fromkeys([*existing, place.path]))
         run = await trials.with_change({place.path: text}, targets)
-        _check_read(run, place.path)
+        if said := _unread(run, place.path):
+            breaking = _breaking(said, place.path, text) & set(tests_added(text, place.base)) - dropped
+            if not breaking:
+                raise NothingToTest(f"pytest could not read the tests that were written: {said.message}")
+            dropped |= breaking
+            orders += [order] if order else []
+            continue
         failing = _failing(run, added) - dropped
         dropped |= failing
         if not order and not failing:
@@ -207,14 +214,15 @@ def _written(found: Study, place: _Place, dropped: set[str], order: int) -> str:
     return text
 
 
-def _check_read(run: TestRun | NotRun, path: str) -> None:
-    """Check that pytest could read the test file: one that breaks before its first test has proven nothing.
-
-    Raises:
-        NothingToTest: it could not.
+def _breaking(said: TestResult, path: str, text: str) -> set[str]:
+    """Return the names of the tests for which pytest cannot read *text*, the test file *path*: those that use the name
+    that cannot be imported, or the one at the line that fails.
     """
-    if said := _unread(run, path):
-        raise NothingToTest(f"pytest could not read the tests that were written: {said}")
+    if name := re.search(r"cannot import name '(\w+)'", said.message):
+        return names_of_tests_using(text, name[1])
+    return names_of_tests_on(
+        text, [int(line) for line in re.findall(rf"{re.escape(path)}:(\d+): in <module>", said.detail)]
+    )
 
 
 def _failing(run: TestRun | NotRun, added: Sequence[str]) -> set[str]:

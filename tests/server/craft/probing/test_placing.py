@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from rolecall_server.craft.characterization import HouseStyle
-from rolecall_server.craft.characterization.text.placing import extended, names_of_tests, new_file
+from rolecall_server.craft.characterization.text.placing import (
+    extended,
+    names_of_tests,
+    names_of_tests_on,
+    names_of_tests_using,
+    new_file,
+)
 from rolecall_server.craft.characterization.text.rendering import Rendered
 
 TEST = "def test_new():\n    assert total([]) == 0"
@@ -65,3 +71,16 @@ def test_a_line_that_grows_too_long_is_broken() -> None:
 def test_names_that_are_taken_are_known() -> None:
     assert names_of_tests("def test_a(): ...\nclass TestB: ...\n") == {"a", "TestB"}
     assert names_of_tests("def (") == set()
+
+
+def test_the_tests_that_keep_a_file_from_being_read_are_found_by_their_line_or_by_a_name() -> None:
+    text = (
+        "import pytest\n\nfrom shop import Seat, left\n\n\n"
+        "@pytest.mark.parametrize(\n    'seat',\n    [Seat(2)],\n)\ndef test_left(seat):\n"
+        "    assert left(seat) == 1\n\n\n"
+        "def test_seat():\n    assert Seat(1).row == 1\n"
+    )
+    assert names_of_tests_on(text, [8]) == {"test_left"}
+    assert names_of_tests_on(text, [3]) == set()
+    assert names_of_tests_using(text, "Seat") == {"test_left", "test_seat"}
+    assert names_of_tests_using(text, "left") == {"test_left"}

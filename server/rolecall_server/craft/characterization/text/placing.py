@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from rolecall_server.craft.characterization.text.house_style import HouseStyle
 from rolecall_server.craft.characterization.text.rendering import Rendered
@@ -51,6 +51,28 @@ def names_of_tests(text: str) -> set[str]:
         return set()
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     return {node.name.removeprefix("test_") for node in tree.body if isinstance(node, kinds)}
+
+
+def names_of_tests_using(text: str, name: str) -> set[str]:
+    """Return the names of the tests in *text* that use a *name*."""
+    return {
+        test
+        for test, each in _tests_in(text).items()
+        if any(isinstance(node, ast.Name) and node.id == name for node in ast.walk(each))
+    }
+
+
+def names_of_tests_on(text: str, lines: Collection[int]) -> set[str]:
+    """Return the names of the tests in *text* that stand on one of *lines*, their decorators too."""
+    spans = {
+        test: range(min(one.lineno for one in [each, *each.decorator_list]), (each.end_lineno or each.lineno) + 1)
+        for test, each in _tests_in(text).items()
+    }
+    return {test for test, span in spans.items() if any(line in span for line in lines)}
+
+
+def _tests_in(text: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+    return {node.name: node for node in parse_python(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
 
 
 def tests_added(text: str, base: str | None) -> list[str]:
