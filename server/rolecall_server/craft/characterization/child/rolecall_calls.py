@@ -202,12 +202,12 @@ class Probe:
     def _before(self, value: Any) -> tuple[Any, ...]:
         """Return what can be told of an operand before the call: its state, its parts and its views."""
         if mocks.is_mock(value):
-            return None, {}, []
+            return None, {}, mocks.set_on(value)
         with contextlib.suppress(Exception):  # of an object that cannot be looked at
             state = describe.state(value)
             # Where nothing can change nobody looks; what is read off an iterator is gone.
             views = [] if state is None or describe.is_iterator(value) else self._views(value)[0]
-            return state, self._inner(value), views
+            return state, self._inner(value), views + mocks.set_on(value)
         return None, {}, []
 
     def _inner(self, value: Any) -> dict[str, Any]:
@@ -222,7 +222,7 @@ class Probe:
     def _effects(self, value: Any, before: tuple[Any, ...], imports: dict[str, str]) -> list[list[str]]:
         """Return what the mocks in *value* were asked, and what else can be read off it that is not as it was."""
         views, needed = mocks.asked(value, self.names)
-        asked = [one for one in views if not self._names_place(one[1])]
+        asked = [one for one in views if not self._names_place(one[1]) and one not in before[2]]
         imports.update(needed if asked else {})
         return asked if mocks.is_mock(value) else [*asked, *self._changes(value, before, imports)]
 

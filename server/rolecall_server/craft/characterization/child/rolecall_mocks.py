@@ -26,6 +26,8 @@ def held(value: Any) -> dict[str, Any]:
     """Return the mocks that an object holds, by the templates that read them: ``{}._client``; itself, if it is one."""
     if is_mock(value):
         return {"{}": value}
+    if type(value) in (list, tuple):
+        return {f"{{}}[{place}]": part for place, part in enumerate(value[:_MAX_VIEWS]) if is_mock(part)}
     inside = None
     with contextlib.suppress(Exception):  # of an object that cannot be looked at
         inside = value.__dict__
@@ -36,16 +38,25 @@ def held(value: Any) -> dict[str, Any]:
 
 def asked(value: Any, names: dict[str, Any]) -> tuple[list[list[str]], dict[str, str]]:
     """Return views of the mocks in *value*, and what these import: the calls that each got, and the plain values that
-    were set on it.
+    are set on it.
     """
     found: list[list[str]] = []
     imports: dict[str, str] = {}
     for template, mock in held(value).items():
         found += _calls(template, mock.mock_calls, names, imports)
-        for name, part in vars(mock).items():
-            if not name.startswith("_") and name != "method_calls" and type(part) in (bool, int, str, type(None)):
-                found.append([f"{template}.{name}", repr(part)])
+    found += set_on(value)
     return [view for view in found if len(view[1]) <= _MAX_LITERAL][:_MAX_VIEWS], imports
+
+
+def set_on(value: Any) -> list[list[str]]:
+    """Return views of the plain values that are set on the mocks in *value*."""
+    kinds = (bool, int, str, type(None))
+    return [
+        [f"{template}.{name}", repr(part)]
+        for template, mock in held(value).items()
+        for name, part in vars(mock).items()
+        if not name.startswith("_") and name != "method_calls" and type(part) in kinds
+    ]
 
 
 def _calls(template: str, calls: list[Any], names: dict[str, Any], imports: dict[str, str]) -> list[list[str]]:
@@ -60,14 +71,17 @@ def _calls(template: str, calls: list[Any], names: dict[str, Any], imports: dict
 def _written(
     name: str, given: tuple[Any, ...], words: dict[str, Any], names: dict[str, Any], imports: dict[str, str]
 ) -> str:
-    """Return a call as source, and add what that imports to *imports*; empty where an argument has no literal."""
+    """Return a call as source, with ``ANY`` for what has no literal, and add what that imports to *imports*; empty
+    where ``ANY`` means something else.
+    """
     arguments = []
     for word, value in [*(("", one) for one in given), *((f"{word}=", one) for word, one in words.items())]:
         literal = describe.literal(value, names)
-        if literal is None:
+        if literal is None and "ANY" in names:
             return ""
-        arguments.append(word + literal[0])
-        imports.update(literal[1])
+        written, imported = literal or ("ANY", {"ANY": "unittest.mock"})
+        arguments.append(word + written)
+        imports.update(imported)
     # What a mock that was called gives is called ``()``, as in ``call().read(1)``.
     callee = name if name.startswith("()") else f".{name}" if name else ""
     return f"call{callee}({', '.join(arguments)})"

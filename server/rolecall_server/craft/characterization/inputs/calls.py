@@ -27,7 +27,15 @@ from rolecall_server.craft.characterization.inputs.survey import (
     last_name,
 )
 from rolecall_server.craft.characterization.inputs.usage.kinship import kin_of
-from rolecall_server.craft.characterization.inputs.usage.likely_types import ANYTHING, likely_types, names_file
+from rolecall_server.craft.characterization.inputs.usage.likely_types import (
+    ANYTHING,
+    PLAIN_TYPES,
+    likely_types,
+    names_file,
+    types_named,
+)
+from rolecall_server.craft.characterization.inputs.usage.shaped_values import shaped_values
+from rolecall_server.craft.characterization.inputs.usage.shapes import shapes_of
 from rolecall_server.craft.characterization.observation import LIKELY, MADE_UP, CandidateCall
 
 MAX_CALLS = 400
@@ -45,6 +53,8 @@ _OF_EACH = 6
 """So many values of each of two required parameters are tried together: one that fits shows nothing beside one that
 does not.
 """
+_OPEN = frozenset({"dict", "Dict", "Mapping", "list", "List", "Sequence", "Iterable", "Any", "object"})
+"""Types that say nothing of the parts that a value has."""
 _NEVER_THE_SAME = {
     *("now", "today", "utcnow", "time", "time_ns", "monotonic", "perf_counter", "urandom", "uuid1", "uuid4", "random"),
     *("randint", "choice", "getcwd", "getpid", "open", "input", "mkdtemp", "mkstemp", "NamedTemporaryFile"),
@@ -103,7 +113,8 @@ class _Likely:
             if parameter.annotation is None and not parameter.many:
                 kinds = [kind for kind in likely_types(target, parameter)[:2] if kind != ANYTHING]
                 values = {value for kind in kinds for value in expressions_of(kind, sources)}
-                self._values[parameter.name] = values | set(_of_kin(target, parameter, sources))
+                shaped = _shaped(target, parameter, sources)
+                self._values[parameter.name] = {*values, *shaped, *_of_kin(target, parameter, sources)}
 
     def marked(self, call: CandidateCall) -> CandidateCall:
         """Return *call* with its origin; for a parameter of which nothing is known, any value counts as likely."""
@@ -219,8 +230,9 @@ def values_for(target: CallTarget, parameter: CallableParameter, sources: ValueS
 
 
 def _typed(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> list[str]:
+    shaped = _shaped(target, parameter, sources)
     if parameter.annotation is not None:
-        found = expressions(parameter.annotation, sources)
+        found = interleaved(shaped, expressions(parameter.annotation, sources))
         if names_file(parameter) and "str" in ast.unparse(parameter.annotation):
             found = interleaved(expressions_of("filename", sources), found)
         if found and ast.unparse(parameter.annotation) not in ("Any", "object", "typing.Any"):
@@ -230,8 +242,20 @@ def _typed(target: CallTarget, parameter: CallableParameter, sources: ValueSourc
     likely = likely_types(target, parameter)
     kin = _of_kin(target, parameter, sources)
     return interleaved(
-        kin, *(expressions_of(kind, sources)[: 120 // (1 + place)] for place, kind in enumerate(likely[:4]))
+        kin or shaped, *(expressions_of(kind, sources)[: 120 // (1 + place)] for place, kind in enumerate(likely[:4]))
     )
+
+
+def _shaped(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> list[str]:
+    """Return values with the parts that the code reads of a parameter, where its type, if it has one, leaves them
+    open.
+    """
+    if parameter.annotation is not None:
+        named = types_named(parameter.annotation)
+        if not (named & _OPEN and named <= PLAIN_TYPES):
+            return []
+    shape = shapes_of(sources.survey.tree, target).get(parameter.name)
+    return [] if shape is None else shaped_values(shape, sources)
 
 
 def _class_named(annotation: ast.expr) -> str:

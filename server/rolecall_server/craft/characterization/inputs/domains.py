@@ -114,6 +114,7 @@ IMPORTS: Mapping[str, tuple[str, str]] = {
     "tostring": ("xml.etree.ElementTree", "tostring"),
     "MagicMock": ("unittest.mock", "MagicMock"),
     "AsyncMock": ("unittest.mock", "AsyncMock"),
+    "SimpleNamespace": ("types", "SimpleNamespace"),
 }
 """The names that expressions may use beside the module's own."""
 

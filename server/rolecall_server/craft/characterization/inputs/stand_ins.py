@@ -17,8 +17,16 @@ from rolecall_server.craft.characterization.inputs.call_forms import build, buil
 from rolecall_server.craft.characterization.inputs.calls import values_for
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, rows_of
 from rolecall_server.craft.characterization.inputs.related import related_nodes
-from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
-from rolecall_server.craft.characterization.inputs.usage.likely_types import ANYTHING, likely_types, treated_as
+from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget
+from rolecall_server.craft.characterization.inputs.usage.likely_types import (
+    ANYTHING,
+    PLAIN_TYPES,
+    likely_types,
+    treated_as,
+    types_named,
+)
+from rolecall_server.craft.characterization.inputs.usage.shaped_values import shaped_values
+from rolecall_server.craft.characterization.inputs.usage.shapes import methods_of, shapes_of
 from rolecall_server.craft.characterization.observation import STOOD_IN, CandidateCall, Observation
 
 _STAND_IN = "MagicMock()"
@@ -33,14 +41,6 @@ _NEAR = 2
 _VALUES = 5
 _VALUES_OF_OTHERS = 3
 """Of each parameter that need not be given."""
-_PLAIN = frozenset(
-    {
-        *("str", "int", "float", "bool", "bytes", "complex", "None", "Optional", "Union", "Literal", "Any", "object"),
-        *("list", "tuple", "dict", "set", "frozenset", "List", "Tuple", "Dict", "Set", "Sequence", "Iterable"),
-        *("Mapping", "Collection", "datetime", "date", "time", "timedelta", "Path", "PathLike", "Pattern"),
-    }
-)
-"""Types of which values can be written."""
 _REACHING = frozenset(
     {
         *("asyncio", "ftplib", "getpass", "http", "imaplib", "multiprocessing", "poplib", "select", "shutil"),
@@ -53,7 +53,12 @@ _ERRORS = ("Error", "Exception", "Warning")
 
 def is_stand_in(source: str) -> bool:
     """Return whether an expression makes a mock."""
-    return source in (_STAND_IN, *_TO_AWAIT)
+    return source.startswith(("MagicMock(", "AsyncMock("))
+
+
+def _holds_stand_in(source: str) -> bool:
+    """Return whether an expression makes a mock, or something that holds one."""
+    return "Mock(" in source
 
 
 def with_stand_ins(
@@ -69,13 +74,13 @@ def with_stand_ins(
     return [replace(call, origin=STOOD_IN) for call in dict.fromkeys(calls)]
 
 
-def passed_on(seen: Mapping[CandidateCall, Observation]) -> list[CandidateCall]:
-    """Return calls that ask whether what a mock gave is what comes back."""
-    return [
-        replace(call, template=f"{call.template} is {one.source}")
+def passed_on(seen: Mapping[CandidateCall, Observation]) -> dict[CandidateCall, CandidateCall]:
+    """Return for the calls that give what a mock gave the calls that ask whether it is that."""
+    return {
+        call: replace(call, template=f"{call.template} is {one.source}")
         for call, one in seen.items()
         if one.source and call.origin == STOOD_IN
-    ]
+    }
 
 
 @dataclass(frozen=True)
@@ -120,6 +125,7 @@ class _Subject:
         values = {one.name: values_for(of, one, self.sources)[:_VALUES] for one in plain}
         needed = frozenset(objects) & frozenset(required)
         some = (needed, *(needed | {name} for name in objects), *(frozenset({name}) for name in objects))
+        yield from self._with_parts(of, objects, {name: values[name] for name in required})
         for mocked in dict.fromkeys([*some, frozenset(objects)]):
             for given in rows_of({name: values[name] for name in required if name not in mocked}):
                 yield from (given | dict.fromkeys(sorted(mocked), one) for one in self.stand_ins)
@@ -128,6 +134,25 @@ class _Subject:
             for stand_in in self.stand_ins:
                 base = given | dict.fromkeys(sorted(needed), stand_in)
                 yield from (base | {name: value} for name, value in further)
+
+    def _with_parts(
+        self, of: CallTarget, objects: Sequence[str], required: Mapping[str, Sequence[str]]
+    ) -> Iterator[dict[str, str]]:
+        """Yield arguments for *of* in which the objects that must be given have the parts that are read of them: mocks,
+        where methods are called.
+        """
+        parts = {
+            name: shaped_values(shape, self.sources, mocks=True)
+            or (shaped_values(shape, self.sources) if name in objects else [])
+            for name, shape in shapes_of(self.sources.survey.tree, of).items()
+            if name in required
+        }
+        plain = {name: [_STAND_IN] if name in objects else given for name, given in required.items()}
+        values = {name: parts.get(name) or given for name, given in plain.items()}
+        if any(parts.values()) and all(values.values()):
+            for row in range(max(map(len, values.values()))):
+                # Each at its own pace, as else the same values would always come together.
+                yield {name: each[row * (1 + place) % len(each)] for place, (name, each) in enumerate(values.items())}
 
 
 def _given(subject: _Subject) -> Iterator[CandidateCall]:
@@ -144,12 +169,12 @@ def _given(subject: _Subject) -> Iterator[CandidateCall]:
             *(build_with_receiver(target, given, one, each) for one, each in made for given in arguments),
             *(build(target, given, one) for one in subject.receivers() for given in arguments),
         ]
-    yield from (call for call in calls if any(map(is_stand_in, call.operands)))
+    yield from (call for call in calls if any(map(_holds_stand_in, call.operands)))
 
 
 def _set(subject: _Subject) -> Iterator[CandidateCall]:
     """Yield calls on objects of which attributes are mocks: those whose methods the target calls."""
-    names = _attributes_asked(subject.target)
+    names = _attributes_asked(subject.target, subject.sources.survey.classes)
     for receiver in subject.receivers() if names else ():
         for stand_in in subject.stand_ins:
             made = snake_case(subject.target.owner)
@@ -158,14 +183,20 @@ def _set(subject: _Subject) -> Iterator[CandidateCall]:
             yield from (build(subject.target, given, source) for given in subject.plain())
 
 
-def _attributes_asked(target: CallTarget) -> list[str]:
-    """Return the attributes of its object whose methods a method calls, without those that are plain values."""
+def _attributes_asked(target: CallTarget, classes: Mapping[str, ast.ClassDef]) -> list[str]:
+    """Return the attributes of its object whose methods a method calls, without those that are plain values, and the
+    methods it calls that its class has from elsewhere, as ``self.send(request)``.
+    """
     if not target.is_of_object or isinstance(target.node, ast.ClassDef) or not target.node.args.args:
         return []
     own = target.node.args.args[0].arg
+    own_methods = methods_of(target.owner, classes)
     asked: dict[str, list[str]] = {}
     for node in ast.walk(target.node):
         match node:
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if name == own:
+                if method not in own_methods:
+                    asked.setdefault(method, []).append("__call__")
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr=attribute), attr=method) if (
                 name == own
             ):
@@ -233,17 +264,8 @@ def _roots_called(node: ast.AST) -> Iterable[str]:
 def _may_be_object(target: CallTarget, parameter: CallableParameter) -> bool:
     """Return whether a parameter may take an object of which no value can be written."""
     if parameter.annotation is not None:
-        return not _named_in(parameter.annotation) <= _PLAIN
+        return not types_named(parameter.annotation) <= PLAIN_TYPES
     default = parameter.default
     if default is not None and not (isinstance(default, ast.Constant) and default.value is None):
         return False
     return likely_types(target, parameter)[0] == ANYTHING
-
-
-def _named_in(annotation: ast.expr) -> set[str]:
-    """Return the names of the types in an annotation, a quoted one too: of ``t.Optional[int]`` without the ``t``."""
-    nodes = list(ast.walk(annotation))
-    quoted = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    modules = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
-    named = (node for node in nodes if isinstance(node, ast.Attribute | ast.Name) and id(node) not in modules)
-    return {last_name(node) for node in named} | {text.rpartition(".")[2] for text in quoted if text.isidentifier()}

@@ -8,7 +8,15 @@ import re
 from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
 
 ANYTHING = "Any"
-_A_FILE = r"(.*_)?(path|file_?name|fname|file|file_?path|folder|dir|directory|dirname)"
+PLAIN_TYPES = frozenset(
+    {
+        *("str", "int", "float", "bool", "bytes", "complex", "None", "Optional", "Union", "Literal", "Any", "object"),
+        *("list", "tuple", "dict", "set", "frozenset", "List", "Tuple", "Dict", "Set", "Sequence", "Iterable"),
+        *("Mapping", "Collection", "datetime", "date", "time", "timedelta", "Path", "PathLike", "Pattern"),
+    }
+)
+"""Types of which values can be written."""
+_A_FILE = r"(.*_)?(path|file_?name|fname|file|file_?path|folder|dir|directory|dirname)(_or_.*)?"
 _BY_NAME = (
     ("Path", _A_FILE),
     ("filename", _A_FILE),
@@ -52,6 +60,18 @@ _STRING_METHODS = frozenset(
         "translate",
         "casefold",
         "swapcase",
+        "find",
+        "rfind",
+        "rindex",
+        "isspace",
+        "isalnum",
+        "isidentifier",
+        "ljust",
+        "rjust",
+        "center",
+        "expandtabs",
+        "removeprefix",
+        "removesuffix",
     ]
 )
 _MAPPING_METHODS = frozenset(["items", "keys", "setdefault", "popitem"])
@@ -71,9 +91,23 @@ def likely_types(target: CallTarget, parameter: CallableParameter) -> list[str]:
         *_documented(target, parameter),
         *_used_as(target, parameter),
         *_default_type(parameter),
-        *(kind for kind, names in _BY_NAME if re.fullmatch(names, parameter.name)),
+        *types_by_name(parameter.name),
     ]
     return [*dict.fromkeys(found), ANYTHING]
+
+
+def types_named(annotation: ast.expr) -> set[str]:
+    """Return the names of the types in an annotation, a quoted one too: of ``t.Optional[int]`` without the ``t``."""
+    nodes = list(ast.walk(annotation))
+    quoted = {node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    modules = {id(node.value) for node in nodes if isinstance(node, ast.Attribute)}
+    named = (node for node in nodes if isinstance(node, ast.Attribute | ast.Name) and id(node) not in modules)
+    return {last_name(node) for node in named} | {text.rpartition(".")[2] for text in quoted if text.isidentifier()}
+
+
+def types_by_name(name: str) -> list[str]:
+    """Return the names of the types that something called *name* likely has."""
+    return [kind for kind, names in _BY_NAME if re.fullmatch(names, name)]
 
 
 def names_file(parameter: CallableParameter) -> bool:

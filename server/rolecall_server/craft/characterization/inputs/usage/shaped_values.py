@@ -1,0 +1,142 @@
+"""Expressions for values of a shape: dictionaries with the keys that are read, objects with the attributes, lists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from rolecall_server.craft.characterization.inputs.domains import ValueSources, expressions_of, interleaved
+from rolecall_server.craft.characterization.inputs.usage.likely_types import types_by_name
+from rolecall_server.craft.characterization.inputs.usage.shapes import Shape
+
+_MAX_VALUES = 24
+_MAX_PARTS = 12
+"""A value of which more parts are read is not made."""
+_MAX_DEPTH = 6
+_LONGEST = 240
+_OF_A_TYPE = 3
+_ANY = ("'a'", "1")
+_OF_MOCKS = frozenset({"name", "spec", "side_effect", "return_value", "wraps", "mock_calls", "method_calls"})
+"""Attributes that mean something else to a mock."""
+
+_Path = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Row:
+    """One choice among the values of all parts."""
+
+    turn: int = 0
+    """The number of the value that each part has."""
+    but: Mapping[_Path, int] = field(default_factory=dict[_Path, int])
+    """Parts that have another one."""
+    without: _Path | None = None
+    """A key that is missing, or all items of a list."""
+
+
+def shaped_values(shape: Shape, sources: ValueSources, *, mocks: bool = False) -> list[str]:
+    """Return expressions of values that have the parts of *shape*, the plainest first: with *mocks* those for which one
+    is needed, as methods are called, else those without any.
+    """
+    writer = _Writer(sources, mocks)
+    if not shape.has_parts or mocks != _has_methods(shape) or not _is_small(shape):
+        return []
+    writer.write(shape, (), _Row())
+    leaves = dict(writer.values)
+    rows = [_Row(turn) for turn in range(2)]
+    rows += [_Row(but={path: number}) for path, values in leaves.items() for number in range(1, len(values))]
+    rows += [_Row(without=path) for path in writer.may_miss]
+    found = (writer.write(shape, (), row) for row in rows)
+    return list(dict.fromkeys(text for text in found if len(text) <= _LONGEST))[:_MAX_VALUES]
+
+
+def _has_methods(shape: Shape) -> bool:
+    """Return whether a value of *shape* or of one of its parts has methods that are called."""
+    return _is_object_with_methods(shape) or any(map(_has_methods, _parts(shape)))
+
+
+def _is_object_with_methods(shape: Shape) -> bool:
+    return bool(shape.answers or (shape.attributes and shape.plain_methods))
+
+
+def _is_small(shape: Shape, depth: int = 0) -> bool:
+    n_parts = len(shape.keys) + len(shape.attributes) + len(shape.answers)
+    return n_parts <= _MAX_PARTS and depth <= _MAX_DEPTH and all(_is_small(one, depth + 1) for one in _parts(shape))
+
+
+def _parts(shape: Shape) -> Iterator[Shape]:
+    yield from (*shape.keys.values(), *shape.attributes.values(), *shape.answers.values(), *shape.items)
+
+
+class _Writer:
+    """Writes values, and remembers the parts among which there is a choice."""
+
+    def __init__(self, sources: ValueSources, mocks: bool) -> None:
+        self._sources = sources
+        self._mocks = mocks
+        self.values: dict[_Path, Sequence[str]] = {}
+        self.may_miss: dict[_Path, None] = {}
+
+    def write(self, shape: Shape, path: _Path, row: _Row) -> str:
+        """Return the value of *shape* at *path* that *row* chooses."""
+        if shape.attributes or shape.answers:
+            return self._object(shape, path, row)
+        if shape.keys:
+            return self._dictionary(shape, path, row)
+        if shape.items:
+            return self._list(shape, path, row)
+        values = self.values.get(path)
+        if values is None:
+            values = self.values[path] = _leaf_values(shape, path[-1] if path else "", self._sources)
+        return values[row.but.get(path, row.turn) % len(values)]
+
+    def _dictionary(self, shape: Shape, path: _Path, row: _Row) -> str:
+        pairs: list[str] = []
+        for key, part in shape.keys.items():
+            below = (*path, key)
+            if key in shape.optional:
+                self.may_miss[below] = None
+            if row.without != below:
+                pairs.append(f"{key!r}: {self.write(part, below, row)}")
+        return f"{{{', '.join(pairs)}}}"
+
+    def _list(self, shape: Shape, path: _Path, row: _Row) -> str:
+        all_items = (*path, "[]")
+        self.may_miss[all_items] = None
+        if row.without == all_items:
+            return "[]"
+        items = [self.write(one, (*path, ""), row) for one in shape.items]
+        # A second one that differs, in every other row: what is done for each is then done twice.
+        items += [self.write(one, (*path, ""), _Row(row.turn + 1)) for one in shape.items if row.turn]
+        return f"[{', '.join(items)}]"
+
+    def _object(self, shape: Shape, path: _Path, row: _Row) -> str:
+        written = {name: self.write(part, (*path, name), row) for name, part in shape.attributes.items()}
+        if not _is_object_with_methods(shape):
+            return f"SimpleNamespace({', '.join(f'{name}={value}' for name, value in written.items())})"
+        words = [f"{name}={value}" for name, value in written.items() if name not in _OF_MOCKS]
+        told = {name: part for name, part in shape.answers.items() if part.has_parts or part.compared or part.types}
+        answers = [f"'{name}.return_value': {self.write(part, (*path, name), row)}" for name, part in told.items()]
+        words += [f"**{{{', '.join(answers)}}}"] if answers else []
+        return f"MagicMock({', '.join(words)})"
+
+
+def _leaf_values(shape: Shape, name: str, sources: ValueSources) -> list[str]:
+    """Return values for a part of which no parts are read, and one beside those it is compared with."""
+    compared = [value for value in dict.fromkeys(shape.compared) if value != "None"]
+    types = [kind for kind in dict.fromkeys(shape.types) if kind != "bool"] or types_by_name(name)
+    typed = interleaved(*(expressions_of(kind, sources)[:_OF_A_TYPE] for kind in types[:2]))
+    if compared:
+        typed = [value for value in typed if value not in compared] or [_beside(compared[-1])]
+        return [*compared[:6], *typed[:2], *(["None"] if "None" in shape.compared else [])]
+    if not typed and "bool" in shape.types:
+        typed = ["True", "False"]
+    return [*(typed or _ANY), *(["None"] if "None" in shape.compared else [])]
+
+
+def _beside(literal: str) -> str:
+    """Return another literal of the kind."""
+    if literal in ("True", "False"):
+        return str(literal == "False")
+    return str(int(literal) + 1) if re.fullmatch(r"\d+", literal) else "'other'"
