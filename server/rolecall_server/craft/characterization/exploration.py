@@ -19,14 +19,15 @@ from rolecall_server.craft.characterization.call_trials import (
     variations,
 )
 from rolecall_server.craft.characterization.execution import Stage
-from rolecall_server.craft.characterization.inputs.calls import examples_in
+from rolecall_server.craft.characterization.inputs.calls import Example, examples_in
 from rolecall_server.craft.characterization.inputs.documents import pieces_in, pieces_of
 from rolecall_server.craft.characterization.inputs.neighbours import Neighbourhood, neighbourhood
 from rolecall_server.craft.characterization.inputs.stand_ins import passed_on
 from rolecall_server.craft.characterization.inputs.survey import CallTarget, Survey, survey
 from rolecall_server.craft.characterization.objects import build_instances, stood_in
-from rolecall_server.craft.characterization.observation import DOCUMENTED, IN_REPOSITORY
+from rolecall_server.craft.characterization.observation import DOCUMENTED, IN_REPOSITORY, Arc
 from rolecall_server.craft.characterization.recording import Recording, record
+from rolecall_server.craft.characterization.sequences import calls_on_changed_objects
 from rolecall_server.sandbox import NotRun
 
 _ROUNDS = 2
@@ -35,6 +36,8 @@ _SHARE_FOR_THE_REST = 0.6
 _MAX_PRIVATE = 40
 _RESULTS_OF_RESULTS = 2
 """A decorator that takes arguments gives a function that gives a function."""
+_STEPS = 2
+"""So many calls are made on an object before the one that is told."""
 _ENOUGH = 0.75
 """The part of a function that calls without mocks run: where it is less, mocks are tried."""
 _BUILDERS = ("__init__", "__new__", "__post_init__")
@@ -78,6 +81,23 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     refused = await observe_new(work, [*await asyncio.to_thread(first_calls, work, targets, examples), *recording.ways])
     if refused is not None:
         return refused
+    await _go_on(work, private, examples, report)
+    if little := await asyncio.to_thread(_little_reached, work, work.targets, _ENOUGH):
+        report(f"trying mocks for what {len(little)} targets need", None)
+        await observe_new(work, await asyncio.to_thread(stood_in, work, little))
+        await _ask_what_is_passed_on(work)
+    for number in range(_ROUNDS):
+        if number and work.left_s < _SHARE_FOR_THE_REST * subject.budget_s:
+            break  # the first round is made however late it is: what is found depends little on the machine
+        report(f"varying the telling calls, round {number + 1} of {_ROUNDS}", None)
+        await observe_new(work, await asyncio.to_thread(variations, work, work.seen))
+    return work
+
+
+async def _go_on(work: TrialState, private: Sequence[CallTarget], examples: Sequence[Example], report: Report) -> None:
+    """Try calls of the functions that calls gave, of the *private* ones that were not reached, and on objects as other
+    calls left them.
+    """
     for _ in range(_RESULTS_OF_RESULTS):
         await observe_new(work, await asyncio.to_thread(calls_of_results, work))
     own = [one for one in private if one not in work.targets]
@@ -85,16 +105,20 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
         report(f"trying calls of {len(unreached)} private functions that no public one leads to", None)
         await observe_new(work, await asyncio.to_thread(first_calls, work, unreached, examples))
         work.targets += unreached
-    if little := await asyncio.to_thread(_little_reached, work, work.targets, _ENOUGH):
-        report(f"trying mocks for what {len(little)} targets need", None)
-        await observe_new(work, await asyncio.to_thread(stood_in, work, little))
-        await observe_new(work, passed_on(work.seen))
-    for number in range(_ROUNDS):
-        if number and work.left_s < _SHARE_FOR_THE_REST * subject.budget_s:
-            break  # the first round is made however late it is: what is found depends little on the machine
-        report(f"varying the telling calls, round {number + 1} of {_ROUNDS}", None)
-        await observe_new(work, await asyncio.to_thread(variations, work, work.seen))
-    return work
+    ways = frozenset[Arc]()
+    for _ in range(_STEPS):
+        new = await asyncio.to_thread(calls_on_changed_objects, work, ways)
+        ways = frozenset(arc for seen in work.seen.values() for arc in seen.arcs)
+        await observe_new(work, new)
+
+
+async def _ask_what_is_passed_on(work: TrialState) -> None:
+    """Try calls that ask whether what a mock gave comes back, in the place of those that do not ask."""
+    asking = passed_on(work.seen)
+    await observe_new(work, list(asking.values()))
+    for call, asked in asking.items():
+        if asked in work.seen and usable(work, asked, work.seen[asked]):
+            del work.seen[call]
 
 
 def _with_names(

@@ -201,7 +201,7 @@ def connect(address):
 
 async def test_a_private_function_that_nothing_public_leads_to_is_tested_itself(stage_of: StageOf) -> None:
     found = await studied(await stage_of(HIDDEN), HIDDEN)
-    assert {call.target for call in found.cases} == {"_halved", "double"}
+    assert {call.target for call in found.cases} == {"_halved", "double", "connect"}
 
 
 async def test_a_private_function_is_tested_where_it_is_asked_for(stage_of: StageOf) -> None:
@@ -232,6 +232,12 @@ def rename(path):
     return 1
 
 
+def note(filename: str) -> int:
+    os.makedirs(os.path.dirname(filename), exist_ok=True)
+    with open(filename, "a") as out:
+        return out.write("x")
+
+
 def escape(text: str) -> None:
     with open(text + "x", "w") as out:
         out.write(text)
@@ -240,7 +246,7 @@ def escape(text: str) -> None:
 
 async def test_files_are_read_and_written_in_the_temporary_folder_of_a_test(stage_of: StageOf, tmp_path: Path) -> None:
     found = await studied(await stage_of(FILES), FILES)
-    assert {call.target for call in found.cases} == {"read_settings", "write_twice", "beside"}
+    assert {call.target for call in found.cases} == {"read_settings", "write_twice", "beside", "note"}
     assert found.left_out == dict.fromkeys(["rename", "escape"], "it reaches beyond its process")
     written = write_test_file(found, "thing", HouseStyle())
     assert written is not None
@@ -422,3 +428,31 @@ async def test_functions_that_calls_give_are_called_in_turn(stage_of: StageOf) -
     assert written is not None
     assert re.search(r"adder\(\w+\)\(\w+\)", written)
     assert re.search(r"times\(\w+\)\(.+\)\(.*\)", written)
+
+
+LOCK = """
+class Lock:
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._holders = []
+
+    def acquire(self, holder: str) -> bool:
+        if self._holders:
+            return False
+        self._holders.append(holder)
+        return True
+
+    def release(self) -> str:
+        if not self._holders:
+            raise RuntimeError("nobody holds it")
+        return self._holders.pop()
+"""
+
+
+async def test_a_method_is_called_on_an_object_as_another_method_left_it(stage_of: StageOf, tmp_path: Path) -> None:
+    found = await studied(await stage_of(LOCK), LOCK)
+    ends = {(call.target, seen.kind) for call, seen in found.cases.items()}
+    assert ends >= {("Lock.release", "value"), ("Lock.release", "raises")}
+    text = write_test_file(found, "thing", HouseStyle())
+    assert text is not None
+    assert re.search(r"    lock\.acquire\(.*\)\n    assert lock\.release\(\) == ", text), text
