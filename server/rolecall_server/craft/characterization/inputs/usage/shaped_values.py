@@ -24,7 +24,7 @@ _Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class _Row:
+class _Choice:
     """One choice among the values of all parts."""
 
     turn: int = 0
@@ -42,12 +42,12 @@ def shaped_values(shape: Shape, sources: ValueSources, *, mocks: bool = False) -
     writer = _Writer(sources, mocks)
     if not shape.has_parts or mocks != _has_methods(shape) or not _is_small(shape):
         return []
-    writer.write(shape, (), _Row())
+    writer.write(shape, (), _Choice())
     leaves = dict(writer.values)
-    rows = [_Row(turn) for turn in range(2)]
-    rows += [_Row(but={path: number}) for path, values in leaves.items() for number in range(1, len(values))]
-    rows += [_Row(without=path) for path in writer.may_miss]
-    found = (writer.write(shape, (), row) for row in rows)
+    choices = [_Choice(turn) for turn in range(2)]
+    choices += [_Choice(but={path: number}) for path, values in leaves.items() for number in range(1, len(values))]
+    choices += [_Choice(without=path) for path in writer.may_miss]
+    found = (writer.write(shape, (), choice) for choice in choices)
     return list(dict.fromkeys(text for text in found if len(text) <= _LONGEST))[:_MAX_VALUES]
 
 
@@ -78,46 +78,46 @@ class _Writer:
         self.values: dict[_Path, Sequence[str]] = {}
         self.may_miss: dict[_Path, None] = {}
 
-    def write(self, shape: Shape, path: _Path, row: _Row) -> str:
-        """Return the value of *shape* at *path* that *row* chooses."""
+    def write(self, shape: Shape, path: _Path, choice: _Choice) -> str:
+        """Return the value of *shape* at *path* that *choice* chooses."""
         if shape.attributes or shape.answers:
-            return self._object(shape, path, row)
+            return self._object(shape, path, choice)
         if shape.keys:
-            return self._dictionary(shape, path, row)
+            return self._dictionary(shape, path, choice)
         if shape.items:
-            return self._list(shape, path, row)
+            return self._list(shape, path, choice)
         values = self.values.get(path)
         if values is None:
             values = self.values[path] = _leaf_values(shape, path[-1] if path else "", self._sources)
-        return values[row.but.get(path, row.turn) % len(values)]
+        return values[choice.but.get(path, choice.turn) % len(values)]
 
-    def _dictionary(self, shape: Shape, path: _Path, row: _Row) -> str:
+    def _dictionary(self, shape: Shape, path: _Path, choice: _Choice) -> str:
         pairs: list[str] = []
         for key, part in shape.keys.items():
             below = (*path, key)
             if key in shape.optional:
                 self.may_miss[below] = None
-            if row.without != below:
-                pairs.append(f"{key!r}: {self.write(part, below, row)}")
+            if choice.without != below:
+                pairs.append(f"{key!r}: {self.write(part, below, choice)}")
         return f"{{{', '.join(pairs)}}}"
 
-    def _list(self, shape: Shape, path: _Path, row: _Row) -> str:
+    def _list(self, shape: Shape, path: _Path, choice: _Choice) -> str:
         all_items = (*path, "[]")
         self.may_miss[all_items] = None
-        if row.without == all_items:
+        if choice.without == all_items:
             return "[]"
-        items = [self.write(one, (*path, ""), row) for one in shape.items]
-        # A second one that differs, in every other row: what is done for each is then done twice.
-        items += [self.write(one, (*path, ""), _Row(row.turn + 1)) for one in shape.items if row.turn]
+        items = [self.write(one, (*path, ""), choice) for one in shape.items]
+        # A second one that differs, in every other choice: what is done for each is then done twice.
+        items += [self.write(one, (*path, ""), _Choice(choice.turn + 1)) for one in shape.items if choice.turn]
         return f"[{', '.join(items)}]"
 
-    def _object(self, shape: Shape, path: _Path, row: _Row) -> str:
-        written = {name: self.write(part, (*path, name), row) for name, part in shape.attributes.items()}
+    def _object(self, shape: Shape, path: _Path, choice: _Choice) -> str:
+        written = {name: self.write(part, (*path, name), choice) for name, part in shape.attributes.items()}
         if not _is_object_with_methods(shape):
             return f"SimpleNamespace({', '.join(f'{name}={value}' for name, value in written.items())})"
         words = [f"{name}={value}" for name, value in written.items() if name not in _OF_MOCKS]
         told = {name: part for name, part in shape.answers.items() if part.has_parts or part.compared or part.types}
-        answers = [f"'{name}.return_value': {self.write(part, (*path, name), row)}" for name, part in told.items()]
+        answers = [f"'{name}.return_value': {self.write(part, (*path, name), choice)}" for name, part in told.items()]
         words += [f"**{{{', '.join(answers)}}}"] if answers else []
         return f"MagicMock({', '.join(words)})"
 

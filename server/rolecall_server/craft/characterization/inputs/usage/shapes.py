@@ -64,11 +64,11 @@ def shapes_of(tree: ast.Module, target: CallTarget) -> Mapping[str, Shape]:
         return {}
     functions = {**_functions_in(tree.body), **{f"self.{name}": node for name, node in methods.items()}}
     known = {one.name: Shape() for one in target.parameters if not one.many}
-    reader = _Reader(functions, known | {"self": Shape()}, frozenset([start]))
+    reader = _PartReader(functions, known | {"self": Shape()}, frozenset([start]))
     reader.read(start.body)
     if isinstance(target.node, ast.ClassDef):
         for method in methods.values():
-            _Reader(functions, {"self": reader.known["self"]}, frozenset([start, method])).read(method.body)
+            _PartReader(functions, {"self": reader.known["self"]}, frozenset([start, method])).read(method.body)
     return known
 
 
@@ -86,7 +86,7 @@ def _functions_in(body: Sequence[ast.stmt]) -> dict[str, AnyFunction]:
     return {node.name: node for node in body if isinstance(node, _FUNCTION)}
 
 
-class _Reader(ast.NodeVisitor):
+class _PartReader(ast.NodeVisitor):
     """Reads a function in the order of its text, and notes the parts of what it knows."""
 
     def __init__(
@@ -225,7 +225,7 @@ class _Reader(ast.NodeVisitor):
         pairs = [*zip(names, call.args, strict=False), *((word.arg or "", word.value) for word in call.keywords)]
         given = {parameter: shape for parameter, node in pairs if (shape := self._of(node)) is not None}
         if given:
-            _Reader(self.functions, {**self._outer(name), **given}, self.inside | {function}).read(function.body)
+            _PartReader(self.functions, {**self._outer(name), **given}, self.inside | {function}).read(function.body)
 
     def _outer(self, name: str) -> Mapping[str, Shape]:
         """Return what the function of that *name* knows beside its parameters: its object, if it is a method."""
