@@ -353,3 +353,21 @@ async def test_an_object_that_makes_what_it_is_asked_for_is_not_asked(stage_of: 
     seen = found.observations[call]
     assert (seen.effects, seen.takes) == ((), None)
     assert not seen.lines & {6, 7}, "`__getattr__` made nothing"
+
+
+async def test_of_a_text_that_names_the_place_where_the_test_runs_nothing_is_told(stage_of: StageOf) -> None:
+    stage = await stage_of("""
+        import os
+        from pathlib import Path
+
+        def within(name):
+            return os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
+
+        def name_of(path):
+            return Path(path).resolve().name
+    """)
+    sources = ("within('some_more_words_than_fit')", "name_of('..')", "name_of('some/words')")
+    calls = [CandidateCall("f", f"{one.partition('(')[0]}({{0}})", (one.partition("(")[2][:-1],)) for one in sources]
+    found = await observe(stage, calls, trace=True)
+    assert isinstance(found, Observed), found
+    assert [found.observations[call].views for call in calls] == [(), (), (("{}", "'words'"),)]

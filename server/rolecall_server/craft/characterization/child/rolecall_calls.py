@@ -161,6 +161,7 @@ class Probe:
             if self.request.get("harvest"):
                 return {"kind": "value", "parts": parts(value, self.root)}
             seen = self._value(value, lazily)
+            seen["views"] = [one for one in seen["views"] if not self._names_folder_of(call, one[1])]
             seen["source"] = mocks.source_of(value, operands)
             seen["takes"] = _taken_by(value, self.path)
             if call["expression"].startswith("setattr("):
@@ -229,6 +230,13 @@ class Probe:
     def _names_place(self, text: str) -> bool:
         """Return whether *text* names the workspace, the folder of a call or an address, others where a test runs."""
         return self.root in text or self.folder.is_named_in(text) or describe.names_address(text)
+
+    def _names_folder_of(self, call: dict[str, Any], text: str) -> bool:
+        """Return whether *text* holds the name of the workspace's folder or of the one above, of a *call* that asks for
+        them.
+        """
+        asked = any(source in ("'.'", "'..'") or "('.')" in source or "('..')" in source for source in call["operands"])
+        return asked and any(name in text for name in pathlib.Path(os.path.realpath(self.root)).parts[-2:])
 
     def _changes(self, value: Any, before: tuple[Any, ...], imports: dict[str, str]) -> list[list[str]]:
         """Return what can be read off *value* that is not as it was *before*: its state, its parts and its views."""

@@ -178,6 +178,8 @@ def views(value: Any, names: dict[str, Any], root: str, max_items: int) -> tuple
         return [["math.isnan({})", "True"]], {"math": ""}
     if look("{}", value) or _look_at_base(value, look):
         return found, imports
+    if isinstance(value, str) and root in value:
+        return [], {}  # its length and its beginning are another place's too
     if isinstance(value, (str, bytes, list, tuple)):
         n_shown = 40 if isinstance(value, str) else 3
         look("len({})", len(value))

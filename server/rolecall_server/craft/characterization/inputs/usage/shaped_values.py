@@ -107,7 +107,7 @@ class _Writer:
         if choice.without == all_items:
             return "[]"
         items = [self.write(one, (*path, ""), choice) for one in shape.items]
-        # A second one that differs, in every other choice: what is done for each is then done twice.
+        # In all choices but the first a second one, which differs: what is done for each is then done twice.
         items += [self.write(one, (*path, ""), _Choice(choice.turn + 1)) for one in shape.items if choice.turn]
         return f"[{', '.join(items)}]"
 
