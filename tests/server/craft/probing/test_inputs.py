@@ -81,3 +81,11 @@ def test_a_function_called_by_the_name_of_a_property_is_no_use_of_the_property()
     objects = {"Crontabs": ("Crontabs()",)}
     tried = calls_of(target, ValueSources(module, instances=objects), examples, Random(0))
     assert [call.source for call in tried] == ["Crontabs().all"]
+
+
+def test_what_is_called_on_self_is_no_use_of_a_function_of_that_name() -> None:
+    module = survey("def check(config, token):\n    return token in config\n")
+    examples = examples_in(parse_python("self.check('- a', 'b')\ncheck('x', 'y')\n"), module, IN_REPOSITORY)
+    tried = calls_of(module.targets[0], ValueSources(module), examples, Random(0))
+    assert [call.source for call in tried if call.origin == IN_REPOSITORY] == ["check('x', 'y')"]
+    assert not any("'- a'" in call.source for call in tried)

@@ -60,3 +60,24 @@ def test_what_can_be_written_is_no_mock() -> None:
 def test_names_that_reach_out_or_come_from_elsewhere_are_replaced_and_neither_exceptions_nor_pure_modules() -> None:
     replaced = {tuple(name for _, name in call.patched) for call in mocked(SHELF, "left")}
     assert replaced == {("shop.cart.time", "shop.cart.count"), ("shop.cart.time",), ("shop.cart.count",)}
+
+
+def test_methods_that_the_class_has_from_elsewhere_or_leaves_to_others_are_mocks() -> None:
+    calls = mocked(
+        """
+        from shop.channel import Channel
+
+        class Queue(Channel):
+            def put(self, item):
+                return self.send(self._packed(item), self._name())
+
+            def _packed(self, item):
+                return [item]
+
+            def _name(self):
+                raise NotImplementedError("in a subclass")
+        """,
+        "Queue.put",
+    )
+    steps = "[(queue := Queue()), setattr(queue, 'send', MagicMock()), setattr(queue, '_name', MagicMock()), queue][-1]"
+    assert any(call.source.startswith(f"{steps}.put(") for call in calls), [call.source for call in calls]

@@ -456,3 +456,21 @@ async def test_a_method_is_called_on_an_object_as_another_method_left_it(stage_o
     text = write_test_file(found, "thing", HouseStyle())
     assert text is not None
     assert re.search(r"    lock\.acquire\(.*\)\n    assert lock\.release\(\) == ", text), text
+
+
+async def test_an_object_with_an_identifier_of_its_own_is_tested_and_the_identifier_not(stage_of: StageOf) -> None:
+    text = """
+        import uuid
+
+        class Order:
+            def __init__(self) -> None:
+                self.number = uuid.uuid4().hex
+
+            def total(self, amount: int) -> int:
+                return amount * 2
+
+            def label(self) -> str:
+                return f"order {self.number}"
+    """
+    found = await studied(await stage_of(textwrap.dedent(text)), text)
+    assert {call.target for call in found.cases} == {"Order.total"}

@@ -121,10 +121,12 @@ def shift_clock(days: int) -> None:
 
 
 def watch_chance(guard: Guard) -> None:
-    """Has every function that draws by chance say so."""
+    """Has every function that draws by chance say so, if it may draw the same twice.
+
+    A result that hangs on a unique identifier is another one in each process, which shows.
+    """
     import random
     import secrets
-    import uuid
 
     def watched(draw: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(draw)
@@ -134,7 +136,8 @@ def watch_chance(guard: Guard) -> None:
 
         return noted
 
-    for module in (random, secrets, uuid):
+    for module in (random, secrets):
         for name, value in list(vars(module).items()):
-            if callable(value) and not isinstance(value, type) and not name.startswith("_") and name != "seed":
+            is_drawing = not name.startswith(("_", "seed", "token_")) and not isinstance(value, type)
+            if callable(value) and is_drawing:
                 setattr(module, name, watched(value))

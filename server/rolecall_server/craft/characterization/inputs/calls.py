@@ -286,8 +286,7 @@ def _positional_groups(
 def _from_examples(target: CallTarget, survey: Survey, examples: Iterable[Example]) -> Iterator[CandidateCall]:
     for example in examples:
         call = example.node
-        # Nobody calls a property: what is called so is another's, as the function ``all`` beside a property ``all``.
-        if last_name(call.func) != target.name or target.kind in ("property", "setter"):
+        if not _may_be_of(target, call):
             continue
         receiver = ""
         if target.kind == "method":
@@ -299,6 +298,15 @@ def _from_examples(target: CallTarget, survey: Survey, examples: Iterable[Exampl
             yield replace(found, origin=example.origin)
 
 
+def _may_be_of(target: CallTarget, call: ast.Call) -> bool:
+    """Return whether somebody's *call* may be one of *target*, by its name and its form."""
+    # Nobody calls a property, and what is called on ``self`` is a method: the name is another's.
+    is_method = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
+    on_itself = is_method and ast.unparse(call.func).startswith(("self.", "cls."))
+    other = target.kind in ("property", "setter") or (target.kind == "function" and on_itself)
+    return last_name(call.func) == target.name and not other
+
+
 def _arguments_passed(target: CallTarget, survey: Survey, examples: Iterable[Example]) -> dict[str, list[str]]:
     """Return for each parameter the expressions that somebody passes and that mean the same in a test, those of most
     calls first: also of calls whose other arguments do not.
@@ -307,7 +315,7 @@ def _arguments_passed(target: CallTarget, survey: Survey, examples: Iterable[Exa
     counts: dict[str, Counter[str]] = {}
     for example in examples:
         call = example.node
-        if last_name(call.func) != target.name or any(isinstance(one, ast.Starred) for one in call.args):
+        if not _may_be_of(target, call) or any(isinstance(one, ast.Starred) for one in call.args):
             continue
         words = [(word.arg, word.value) for word in call.keywords if word.arg is not None]
         for name, node in [*zip(plain, call.args, strict=False), *words]:
@@ -378,7 +386,7 @@ class _Plain(ast.NodeTransformer):
         if (
             outside
             and node.attr in self.survey.names | self.survey.borrowed
-            and not (isinstance(inner, ast.Name) and inner.id in self.known)
+            and not (isinstance(inner, ast.Name) and (inner.id in self.known or inner.id in ("self", "cls")))
         ):
             return ast.Name(node.attr, ast.Load())
         return self.generic_visit(node)  # pyright: ignore[reportReturnType]

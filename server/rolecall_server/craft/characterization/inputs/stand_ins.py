@@ -17,7 +17,7 @@ from rolecall_server.craft.characterization.inputs.call_forms import build, buil
 from rolecall_server.craft.characterization.inputs.calls import values_for
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, rows_of
 from rolecall_server.craft.characterization.inputs.related import related_nodes
-from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget
+from rolecall_server.craft.characterization.inputs.survey import AnyFunction, CallableParameter, CallTarget
 from rolecall_server.craft.characterization.inputs.usage.likely_types import (
     ANYTHING,
     PLAIN_TYPES,
@@ -185,7 +185,7 @@ def _set(subject: _Subject) -> Iterator[CandidateCall]:
 
 def _attributes_asked(target: CallTarget, classes: Mapping[str, ast.ClassDef]) -> list[str]:
     """Return the attributes of its object whose methods a method calls, without those that are plain values, and the
-    methods it calls that its class has from elsewhere, as ``self.send(request)``.
+    methods it calls that its class has from elsewhere, as ``self.send(request)``, or leaves to others.
     """
     if not target.is_of_object or isinstance(target.node, ast.ClassDef) or not target.node.args.args:
         return []
@@ -195,7 +195,7 @@ def _attributes_asked(target: CallTarget, classes: Mapping[str, ast.ClassDef]) -
     for node in ast.walk(target.node):
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=method)) if name == own:
-                if method not in own_methods:
+                if method not in own_methods or _is_left_to_others(own_methods[method]):
                     asked.setdefault(method, []).append("__call__")
             case ast.Attribute(value=ast.Attribute(value=ast.Name(id=name), attr=attribute), attr=method) if (
                 name == own
@@ -204,6 +204,12 @@ def _attributes_asked(target: CallTarget, classes: Mapping[str, ast.ClassDef]) -
             case _:
                 pass
     return [name for name, methods in asked.items() if not any(map(treated_as, methods))]
+
+
+def _is_left_to_others(method: AnyFunction) -> bool:
+    """Return whether a method does nothing but say that another class has to implement it."""
+    last = method.body[-1]
+    return isinstance(last, ast.Raise) and last.exc is not None and "NotImplementedError" in ast.unparse(last.exc)
 
 
 def _patched(subject: _Subject, module: str) -> Iterator[CandidateCall]:

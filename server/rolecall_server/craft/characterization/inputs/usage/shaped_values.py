@@ -24,7 +24,7 @@ _Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class _Choice:
+class _PartChoice:
     """One choice among the values of all parts."""
 
     turn: int = 0
@@ -42,11 +42,11 @@ def shaped_values(shape: Shape, sources: ValueSources, *, mocks: bool = False) -
     writer = _Writer(sources, mocks)
     if not shape.has_parts or mocks != _has_methods(shape) or not _is_small(shape):
         return []
-    writer.write(shape, (), _Choice())
+    writer.write(shape, (), _PartChoice())
     leaves = dict(writer.values)
-    choices = [_Choice(turn) for turn in range(2)]
-    choices += [_Choice(but={path: number}) for path, values in leaves.items() for number in range(1, len(values))]
-    choices += [_Choice(without=path) for path in writer.may_miss]
+    choices = [_PartChoice(turn) for turn in range(2)]
+    choices += [_PartChoice(but={path: number}) for path, values in leaves.items() for number in range(1, len(values))]
+    choices += [_PartChoice(without=path) for path in writer.may_miss]
     found = (writer.write(shape, (), choice) for choice in choices)
     return list(dict.fromkeys(text for text in found if len(text) <= _LONGEST))[:_MAX_VALUES]
 
@@ -78,7 +78,7 @@ class _Writer:
         self.values: dict[_Path, Sequence[str]] = {}
         self.may_miss: dict[_Path, None] = {}
 
-    def write(self, shape: Shape, path: _Path, choice: _Choice) -> str:
+    def write(self, shape: Shape, path: _Path, choice: _PartChoice) -> str:
         """Return the value of *shape* at *path* that *choice* chooses."""
         if shape.attributes or shape.answers:
             return self._object(shape, path, choice)
@@ -91,7 +91,7 @@ class _Writer:
             values = self.values[path] = _leaf_values(shape, path[-1] if path else "", self._sources)
         return values[choice.but.get(path, choice.turn) % len(values)]
 
-    def _dictionary(self, shape: Shape, path: _Path, choice: _Choice) -> str:
+    def _dictionary(self, shape: Shape, path: _Path, choice: _PartChoice) -> str:
         pairs: list[str] = []
         for key, part in shape.keys.items():
             below = (*path, key)
@@ -101,17 +101,17 @@ class _Writer:
                 pairs.append(f"{key!r}: {self.write(part, below, choice)}")
         return f"{{{', '.join(pairs)}}}"
 
-    def _list(self, shape: Shape, path: _Path, choice: _Choice) -> str:
+    def _list(self, shape: Shape, path: _Path, choice: _PartChoice) -> str:
         all_items = (*path, "[]")
         self.may_miss[all_items] = None
         if choice.without == all_items:
             return "[]"
         items = [self.write(one, (*path, ""), choice) for one in shape.items]
         # In all choices but the first a second one, which differs: what is done for each is then done twice.
-        items += [self.write(one, (*path, ""), _Choice(choice.turn + 1)) for one in shape.items if choice.turn]
+        items += [self.write(one, (*path, ""), _PartChoice(choice.turn + 1)) for one in shape.items if choice.turn]
         return f"[{', '.join(items)}]"
 
-    def _object(self, shape: Shape, path: _Path, choice: _Choice) -> str:
+    def _object(self, shape: Shape, path: _Path, choice: _PartChoice) -> str:
         written = {name: self.write(part, (*path, name), choice) for name, part in shape.attributes.items()}
         if not _is_object_with_methods(shape):
             return f"SimpleNamespace({', '.join(f'{name}={value}' for name, value in written.items())})"
