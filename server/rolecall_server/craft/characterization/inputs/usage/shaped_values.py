@@ -40,14 +40,14 @@ def shaped_values(shape: Shape, sources: ValueSources, *, mocks: bool = False) -
     is needed, as methods are called, else those without any.
     """
     writer = _Writer(sources, mocks)
-    if not shape.has_parts or mocks != _has_methods(shape) or not _is_small(shape):
+    if not shape.has_parts or not _is_small(shape) or mocks != _has_methods(shape):
         return []
     writer.write(shape, (), _PartChoice())
     leaves = dict(writer.values)
     choices = [_PartChoice(turn) for turn in range(2)]
     choices += [_PartChoice(but={path: number}) for path, values in leaves.items() for number in range(1, len(values))]
     choices += [_PartChoice(without=path) for path in writer.may_miss]
-    found = (writer.write(shape, (), choice) for choice in choices)
+    found = (writer.write(shape, (), choice) for choice in choices[: 2 * _MAX_VALUES])
     return list(dict.fromkeys(text for text in found if len(text) <= _LONGEST))[:_MAX_VALUES]
 
 
