@@ -474,3 +474,17 @@ async def test_an_object_with_an_identifier_of_its_own_is_tested_and_the_identif
     """
     found = await studied(await stage_of(textwrap.dedent(text)), text)
     assert {call.target for call in found.cases} == {"Order.total"}
+
+
+async def test_what_opens_a_file_gets_one_whatever_it_is_called_and_no_descriptor(stage_of: StageOf) -> None:
+    text = """
+        import io
+
+        def rendered(template, data=None):
+            with io.open(template, encoding="utf-8") as lines:
+                return lines.read().upper()
+    """
+    found = await studied(await stage_of(textwrap.dedent(text)), text)
+    templates = [call.operands[0] for call in found.cases]
+    assert templates
+    assert all("tmp_path" in one for one in templates), templates

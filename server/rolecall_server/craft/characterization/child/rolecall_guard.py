@@ -65,7 +65,7 @@ class Guard:
     def audit(self, event: str, arguments: tuple[Any, ...]) -> None:
         if not self.armed:
             return
-        if event in _FORBIDDEN or (event == "open" and _writes(arguments)):
+        if event in _FORBIDDEN or (event == "open" and (_writes(arguments) or _is_of_process(arguments))):
             if self.folder and event in _ON_FILES and _are_below(self.folder, event, arguments):
                 return
             self.tripped = event
@@ -79,6 +79,11 @@ def _are_below(folder: str, event: str, arguments: tuple[Any, ...]) -> bool:
     # What makes sure that a folder is there asks for one that is.
     made = (folder,) if event == "os.mkdir" else ()
     return bool(paths) and all(path.startswith(f"{folder}/") or path in made for path in paths)
+
+
+def _is_of_process(arguments: tuple[Any, ...]) -> bool:
+    """Return whether what is opened is a descriptor, which in each process is another file: 0 is what a user types."""
+    return isinstance(arguments[0], int)
 
 
 def _writes(arguments: tuple[Any, ...]) -> bool:

@@ -77,6 +77,14 @@ _STRING_METHODS = frozenset(
 _MAPPING_METHODS = frozenset(["items", "keys", "setdefault", "popitem"])
 _LIST_METHODS = frozenset(["append", "extend", "insert", "sort", "reverse"])
 _TESTS_OF_FUNCTIONS = ("callable", "isclass", "isfunction", "ismethod", "isroutine", "iscoroutinefunction", "wraps")
+_TAKING_FILES = frozenset(
+    {
+        *("open", "io.open", "codecs.open", "os.open", "gzip.open", "os.listdir", "os.scandir", "os.stat", "os.walk"),
+        *("os.path.exists", "os.path.isfile", "os.path.isdir", "os.path.getsize", "Path", "pathlib.Path"),
+    }
+)
+"""Functions that take a file or folder first."""
+_AS_FILE = ("filename", "Path")
 _WORDS = {
     "str": "str", "string": "str", "unicode": "str", "text": "str", "int": "int", "integer": "int", "float": "float",
     "number": "float", "bool": "bool", "boolean": "bool", "list": "list", "iterable": "list", "sequence": "list",
@@ -90,6 +98,7 @@ def likely_types(target: CallTarget, parameter: CallableParameter) -> list[str]:
     found = [
         *_documented(target, parameter),
         *_used_as(target, parameter),
+        *(_AS_FILE if _is_opened(target, parameter) else ()),
         *_default_type(parameter),
         *types_by_name(parameter.name),
     ]
@@ -171,6 +180,12 @@ def _used_as(target: CallTarget, parameter: CallableParameter) -> list[str]:
             case _:
                 pass
     return found
+
+
+def _is_opened(target: CallTarget, parameter: CallableParameter) -> bool:
+    """Return whether the body opens the parameter, or looks for a file that is called so."""
+    calls = (node for node in ast.walk(target.node) if isinstance(node, ast.Call) and node.args)
+    return any(_mentions(node.args[:1], parameter) and ast.unparse(node.func) in _TAKING_FILES for node in calls)
 
 
 def treated_as(method: str) -> list[str]:
