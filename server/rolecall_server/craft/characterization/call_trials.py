@@ -14,6 +14,7 @@ from rolecall_server.craft.characterization.behaviour import cluster
 from rolecall_server.craft.characterization.execution import Observed, RunConditions, Stage, observe
 from rolecall_server.craft.characterization.inputs.call_forms import call_of_result
 from rolecall_server.craft.characterization.inputs.calls import MAX_CALLS, Example, calls_of, values_for
+from rolecall_server.craft.characterization.inputs.command_line import calls_with_command_lines
 from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources, interleaved, rows_of
 from rolecall_server.craft.characterization.inputs.literals import Literals, literals_in
 from rolecall_server.craft.characterization.inputs.neighbours import NearbyModule, Neighbourhood
@@ -124,7 +125,8 @@ def _first_calls_of(work: TrialState, target: CallTarget, examples: Sequence[Exa
     recorded = work.recording.calls.get(target.qualified_name, ())
     # A seed by name: which calls are made up for a target does not hang on the other targets.
     made_up = calls_of(target, sources, examples, Random(target.qualified_name), work.recording.passed)[:limit]
-    calls = list(dict.fromkeys([*recorded, *made_up]))
+    at_a_prompt = [] if "patch" in work.survey.names | work.survey.borrowed else calls_with_command_lines(target, nodes)
+    calls = list(dict.fromkeys([*recorded, *made_up, *at_a_prompt]))
     if all(parameter.annotation is not None for parameter in target.parameters):
         work.well_typed.update(calls)
     return calls

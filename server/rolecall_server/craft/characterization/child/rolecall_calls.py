@@ -168,7 +168,7 @@ class Probe:
                 seen["views"] = []  # only what it changes tells something
             seen["warns"] = self._categories(caught)
             seen["imports"].update((name, module) for name, module in seen["warns"] if module != "builtins")
-        except Exception as error:  # noqa: BLE001
+        except (Exception, SystemExit) as error:  # noqa: BLE001
             seen = {**self._raised(error), "lazily": lazily}
         if self.tracer is not None:
             # What is read from here on is no part of the call.
@@ -184,16 +184,18 @@ class Probe:
 
     @contextlib.contextmanager
     def _patched(self, call: dict[str, Any], operands: list[Any]) -> Iterator[None]:
-        """Put operands in the place of names of the module while a call runs."""
-        names = [(number, place.rpartition(".")[2]) for number, place in call["patched"]]
-        real = [(name, getattr(self.module, name)) for _, name in names]
-        for number, name in names:
-            setattr(self.module, name, operands[number])
+        """Put operands in the place of names of the module, or of `sys`, while a call runs."""
+        places = [(number, *place.rpartition(".")[::2]) for number, place in call["patched"]]
+        # The module itself may be there under another name.
+        names = [(number, sys if holder == "sys" else self.module, name) for number, holder, name in places]
+        real = [(holder, name, getattr(holder, name)) for _, holder, name in names]
+        for number, holder, name in names:
+            setattr(holder, name, operands[number])
         try:
             yield
         finally:
-            for name, value in real:
-                setattr(self.module, name, value)
+            for holder, name, value in real:
+                setattr(holder, name, value)
 
     def _categories(self, caught: list[Any]) -> list[tuple[str, str]]:
         """Return the kinds of the warnings that are about the workspace's own code, or about the call itself."""
@@ -270,7 +272,7 @@ class Probe:
     def _views(self, value: Any) -> tuple[list[list[str]], dict[str, str]]:
         return describe.views(value, self.names, self.root, _MAX_ITEMS)
 
-    def _raised(self, error: Exception) -> dict[str, Any]:
+    def _raised(self, error: BaseException) -> dict[str, Any]:
         kind = type(error)
         frames = list(_frames(error))
         own = [(frame, line) for frame, line in frames if frame.f_code.co_filename.startswith(self.root)]
@@ -281,7 +283,8 @@ class Probe:
             "type": kind.__qualname__,
             "module": kind.__module__,
             "message": describe.clean_message(str(error), self.root),
-            "deliberate": deliberate and "<locals>" not in kind.__qualname__,
+            # Nobody ends a program by mistake.
+            "deliberate": (deliberate and "<locals>" not in kind.__qualname__) or kind is SystemExit,
             "inside": bool(own),
             "line": next((line for frame, line in reversed(own) if frame.f_code.co_filename == self.path), 0),
         }

@@ -125,13 +125,35 @@ def shift_clock(days: int) -> None:
     datetime.date, datetime.datetime = Date, DateTime  # type: ignore[misc]
 
 
+class _WatchedWords(list):
+    """The command line of this process: a test has another one, so that what is read of it has come by chance."""
+
+    guard: Guard
+
+    def __getitem__(self, place: Any) -> Any:
+        # The first is the name of the program, which every parser asks for.
+        self.guard.by_chance = self.guard.by_chance or place != 0
+        return super().__getitem__(place)
+
+    def __iter__(self) -> Any:
+        self.guard.by_chance = True
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self.guard.by_chance = True
+        return super().__len__()
+
+
 def watch_chance(guard: Guard) -> None:
-    """Has every function that draws by chance say so, if it may draw the same twice.
+    """Has every function that draws by chance say so, if it may draw the same twice, and the command line.
 
     A result that hangs on a unique identifier is another one in each process, which shows.
     """
     import random
     import secrets
+
+    sys.argv = _WatchedWords(sys.argv)
+    sys.argv.guard = guard
 
     def watched(draw: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(draw)

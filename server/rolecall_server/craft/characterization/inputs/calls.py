@@ -10,6 +10,11 @@ from itertools import combinations, product
 from random import Random
 
 from rolecall_server.craft.characterization.inputs.call_forms import build
+from rolecall_server.craft.characterization.inputs.command_line import (
+    command_lines,
+    parses_command_line,
+    takes_command_line,
+)
 from rolecall_server.craft.characterization.inputs.domains import (
     IMPORTS,
     ValueSources,
@@ -18,6 +23,7 @@ from rolecall_server.craft.characterization.inputs.domains import (
     instances_of,
     interleaved,
 )
+from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import (
     BUILTIN_NAMES,
     CallableParameter,
@@ -55,6 +61,8 @@ does not.
 """
 _OPEN = frozenset({"dict", "Dict", "Mapping", "list", "List", "Sequence", "Iterable", "Any", "object"})
 """Types that say nothing of the parts that a value has."""
+_NEAR = 2
+"""So many names away from the target its command line may be read."""
 _NEVER_THE_SAME = {
     *("now", "today", "utcnow", "time", "time_ns", "monotonic", "perf_counter", "urandom", "uuid1", "uuid4", "random"),
     *("randint", "choice", "getcwd", "getpid", "open", "input", "mkdtemp", "mkstemp", "NamedTemporaryFile"),
@@ -250,6 +258,10 @@ def _shaped(target: CallTarget, parameter: CallableParameter, sources: ValueSour
     """Return values with the parts that the code reads of a parameter, where its type, if it has one, leaves them
     open.
     """
+    if parses_command_line(sources.survey.tree):
+        near = [node for node, distance in related_nodes(sources.survey, target).items() if distance <= _NEAR]
+        if takes_command_line(parameter, near):
+            return command_lines(near)
     if parameter.annotation is not None:
         named = types_named(parameter.annotation)
         if not (named & _OPEN and named <= PLAIN_TYPES):
