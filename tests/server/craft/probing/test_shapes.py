@@ -105,3 +105,11 @@ def test_a_function_that_calls_itself_is_read_once() -> None:
             return 1 + max([depth(child) for child in node.children], default=0)
     """
     assert values(text, "depth", "node")[0] == "SimpleNamespace(children=['a'])"
+
+
+def test_an_attribute_that_no_source_can_name_is_not_made() -> None:
+    text = """
+        def label(node):
+            return getattr(node, "class", None) or getattr(node, "data-label", "") or node.text
+    """
+    assert values(text, "label", "node")[0] == "SimpleNamespace(text='a')"

@@ -39,13 +39,16 @@ class _Option:
         return [*([repr(self.flag)] if self.flag else []), *self.values[number : number + 1]]
 
 
-def command_lines(nodes: Iterable[ast.AST]) -> list[str]:
-    """Return expressions of lists of the words for the parsers that are made in *nodes*, the plainest first."""
+def command_lines(nodes: Iterable[ast.AST], *before: str) -> list[str]:
+    """Return expressions of lists of the words for the parsers that are made in *nodes*, the plainest first; *before*
+    stands at the beginning of each.
+    """
     calls = [one for node in nodes for one in ast.walk(node) if isinstance(one, ast.Call)]
     options = [_option(call) for call in calls if _called(call) == "add_argument"]
-    commands = [[ast.unparse(call.args[0])] for call in calls if _called(call) == "add_parser" and call.args]
+    names = [_text(call.args[0]) for call in calls if _called(call) == "add_parser" and call.args]
+    commands = [[repr(name)] for name in names if name]
     lines = [[*command, *line] for command in commands[:_MAX_COMMANDS] or [[]] for line in _lines(options)]
-    written = (f"[{', '.join(words)}]" for words in chain(lines, [[], ["'--unknown'"]]))
+    written = (f"[{', '.join([*before, *words])}]" for words in chain(lines, [[], ["'--unknown'"]]))
     return list(dict.fromkeys(written))[:_MAX_LINES]
 
 
@@ -72,10 +75,8 @@ def calls_with_command_lines(target: CallTarget, nodes: Sequence[ast.AST]) -> li
         return []
     plain = build(target, {})
     return [
-        replace(
-            plain, operands=(f"['program', {line[1:]}",), names=("argv",), patched=((0, "sys.argv"),), origin=LIKELY
-        )
-        for line in command_lines(nodes)
+        replace(plain, operands=(line,), names=("argv",), patched=((0, "sys.argv"),), origin=LIKELY)
+        for line in command_lines(nodes, "'program'")
     ]
 
 

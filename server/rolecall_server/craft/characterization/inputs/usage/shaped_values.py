@@ -39,7 +39,7 @@ def shaped_values(shape: Shape, sources: ValueSources, *, mocks: bool = False) -
     """Return expressions of values that have the parts of *shape*, the plainest first: with *mocks* those for which one
     is needed, as methods are called, else those without any.
     """
-    writer = _Writer(sources, mocks)
+    writer = _Writer(sources)
     if not shape.has_parts or not _is_small(shape) or mocks != _has_methods(shape):
         return []
     writer.write(shape, (), _PartChoice())
@@ -72,9 +72,8 @@ def _parts(shape: Shape) -> Iterator[Shape]:
 class _Writer:
     """Writes values, and remembers the parts among which there is a choice."""
 
-    def __init__(self, sources: ValueSources, mocks: bool) -> None:
+    def __init__(self, sources: ValueSources) -> None:
         self._sources = sources
-        self._mocks = mocks
         self.values: dict[_Path, Sequence[str]] = {}
         self.may_miss: dict[_Path, None] = {}
 

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from keyword import iskeyword
 
 from rolecall_server.craft.characterization.inputs.survey import AnyFunction, CallTarget, last_name
 from rolecall_server.craft.characterization.inputs.usage.likely_types import treated_as
@@ -269,7 +270,7 @@ class _PartReader(ast.NodeVisitor):
             case ast.Call(func=ast.Name(id="min" | "max"), args=[first]) if shape := self._of(first):
                 return shape.item
             case ast.Call(func=ast.Name(id="getattr"), args=[value, ast.Constant(value=str() as name), *default]) if (
-                shape := self._of(value)
+                name.isidentifier() and not iskeyword(name) and (shape := self._of(value))
             ):
                 part = shape.attributes.setdefault(name, Shape())
                 part.compared += [ast.unparse(one) for one in default if isinstance(one, ast.Constant)]
