@@ -54,7 +54,7 @@ _MAX_GIVERS = 4
 _MAX_GIVEN = 8
 """So many arguments are given to each of these functions."""
 _SLOW_S = 0.1
-_LEAST_S = 15.0
+LEAST_S = 15.0
 """The time that calls may take where the time is over: those that were not heard of in time would be lost."""
 
 
@@ -185,7 +185,7 @@ async def observe_new(work: TrialState, calls: Sequence[CandidateCall]) -> NotRu
     new = [call for call in dict.fromkeys(calls) if call not in work.seen]
     if not new:
         return None
-    observed = await observe(replace(work.stage, timeout_s=max(_LEAST_S, work.left_s)), new, trace=True)
+    observed = await observe(replace(work.stage, timeout_s=max(LEAST_S, work.left_s)), new, trace=True)
     if isinstance(observed, NotRun):
         return observed
     work.seen.update(observed.observations)
@@ -266,7 +266,7 @@ async def confirmed(work: TrialState, calls: Mapping[CandidateCall, Observation]
     """Run *calls* again in other processes, in other orders, at other times and places; return those that end alike."""
     orders = [list(calls), list(calls)[::-1]]
     work.random.shuffle(orders[0])
-    stage = replace(work.stage, timeout_s=max(_LEAST_S, work.left_s))
+    stage = replace(work.stage, timeout_s=max(LEAST_S, work.left_s))
     runs = await asyncio.gather(
         *(
             observe(stage, order, trace=False, circumstances=circumstances)

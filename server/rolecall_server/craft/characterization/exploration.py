@@ -81,7 +81,7 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     refused = await observe_new(work, [*await asyncio.to_thread(first_calls, work, targets, examples), *recording.ways])
     if refused is not None:
         return refused
-    await _go_on(work, private, examples, report)
+    await _try_further(work, private, examples, report)
     if little := await asyncio.to_thread(_little_reached, work, work.targets, _ENOUGH):
         report(f"trying mocks for what {len(little)} targets need", None)
         await observe_new(work, await asyncio.to_thread(stood_in, work, little))
@@ -94,7 +94,9 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     return work
 
 
-async def _go_on(work: TrialState, private: Sequence[CallTarget], examples: Sequence[Example], report: Report) -> None:
+async def _try_further(
+    work: TrialState, private: Sequence[CallTarget], examples: Sequence[Example], report: Report
+) -> None:
     """Try calls of the functions that calls gave, of the *private* ones that were not reached, and on objects as other
     calls left them.
     """
@@ -108,6 +110,8 @@ async def _go_on(work: TrialState, private: Sequence[CallTarget], examples: Sequ
     ways = frozenset[Arc]()
     for _ in range(_STEPS):
         new = await asyncio.to_thread(calls_on_changed_objects, work, ways)
+        if new:
+            report(f"trying {len(new)} calls on objects as others left them", None)
         ways = frozenset(arc for seen in work.seen.values() for arc in seen.arcs)
         await observe_new(work, new)
 

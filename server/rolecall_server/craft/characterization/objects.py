@@ -8,7 +8,7 @@ from dataclasses import replace
 from random import Random
 from typing import Any, Literal
 
-from rolecall_server.craft.characterization.call_trials import TrialState, strings_in
+from rolecall_server.craft.characterization.call_trials import LEAST_S, TrialState, strings_in
 from rolecall_server.craft.characterization.execution import Observed, Stage, observe
 from rolecall_server.craft.characterization.inputs.calls import Example, calls_of
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, interleaved
@@ -30,8 +30,7 @@ _MAX_BUILDERS = 120
 _MAX_CALLS_OF_A_BUILDER = 16
 _LONGEST_SOURCE = 140
 _SHARE_OF_TIME = 0.5
-_LEAST_S = 2.0
-"""The time that each round may take where the time is over."""
+"""The part of the time that building objects may take."""
 
 
 async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotRun | None:
@@ -68,7 +67,7 @@ async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotR
             return observed
         found = _joined(_instances(observed), around)
         # Only a class that could not be built before makes more possible.
-        if found.keys() == instances.keys():
+        if found.keys() == instances.keys() or len(observed.observations) < len(set(calls)):
             break
         instances = found
     work.sources[""] = _with(work, base, instances)
@@ -78,7 +77,7 @@ async def build_instances(work: TrialState, examples: Sequence[Example]) -> NotR
 def _in_time(work: TrialState) -> Stage:
     """Return the stage with the time that building objects may still take: where each takes long, few will do."""
     left_s = work.left_s - (1 - _SHARE_OF_TIME) * work.subject.budget_s
-    return replace(work.stage, timeout_s=max(_LEAST_S, left_s))
+    return replace(work.stage, timeout_s=max(LEAST_S, left_s))
 
 
 def _with(work: TrialState, base: ValueSources, instances: Mapping[str, tuple[str, ...]]) -> ValueSources:

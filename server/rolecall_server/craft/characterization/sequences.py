@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TypeGuard
 
 from rolecall_server.craft.characterization.call_trials import TrialState
 from rolecall_server.craft.characterization.inputs.call_forms import snake_case
@@ -70,16 +71,12 @@ def _may_change(target: CallTarget) -> bool:
     """Return whether a method sets something of its object, or calls something that may."""
     arguments: Sequence[ast.arg] = () if isinstance(target.node, ast.ClassDef) else target.node.args.args
     own = arguments[0].arg if arguments else ""
-    return target.kind != "property" and any(
-        (
-            isinstance(node, ast.Attribute)
-            and _root(node) == own
-            and (isinstance(node.ctx, ast.Store | ast.Del) or isinstance(node.value, ast.Attribute))
-        )
-        or (isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del) and _root(node) == own)
-        or (isinstance(node, ast.Call) and _root(node.func) == own)
-        for node in ast.walk(target.node)
-    )
+    changes = (node for node in ast.walk(target.node) if isinstance(node, ast.Call) or _is_set(node))
+    return target.kind != "property" and any(_root(node) == own for node in changes)
+
+
+def _is_set(node: ast.AST) -> TypeGuard[ast.expr]:
+    return isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store | ast.Del)
 
 
 def _root(node: ast.expr) -> str:

@@ -112,4 +112,4 @@ def test_an_attribute_that_no_source_can_name_is_not_made() -> None:
         def label(node):
             return getattr(node, "class", None) or getattr(node, "data-label", "") or node.text
     """
-    assert values(text, "label", "node")[0] == "SimpleNamespace(text='a')"
+    assert values(text, "label", "node")[0] == "SimpleNamespace(text='')"

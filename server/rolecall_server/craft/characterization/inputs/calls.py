@@ -313,10 +313,11 @@ def _from_examples(target: CallTarget, survey: Survey, examples: Iterable[Exampl
 def _may_be_of(target: CallTarget, call: ast.Call) -> bool:
     """Return whether somebody's *call* may be one of *target*, by its name and its form."""
     # Nobody calls a property, and what is called on ``self`` is a method: the name is another's.
-    is_method = isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
-    on_itself = is_method and ast.unparse(call.func).startswith(("self.", "cls."))
-    other = target.kind in ("property", "setter") or (target.kind == "function" and on_itself)
-    return last_name(call.func) == target.name and not other
+    match call.func:
+        case ast.Attribute(value=ast.Name(id="self" | "cls")) if target.kind == "function":
+            return False
+        case _:
+            return last_name(call.func) == target.name and target.kind not in ("property", "setter")
 
 
 def _arguments_passed(target: CallTarget, survey: Survey, examples: Iterable[Example]) -> dict[str, list[str]]:
