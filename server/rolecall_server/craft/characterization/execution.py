@@ -58,6 +58,8 @@ class RunConditions:
     clock_shift_days: int = 0
     more_path: str = ""
     """A folder that is added where programs are looked for: each machine has others."""
+    columns: int = 80
+    """The width of the terminal: what is wrapped comes out otherwise in another."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,11 @@ def _command(
     """
     started = (str(capabilities.program), "-B", "-W", "ignore", str(folder.plugin / program))
     around = python_environment(stage.shadow, capabilities, folder)
-    changed = {"PYTHONHASHSEED": str(circumstances.hash_seed), "TZ": circumstances.time_zone}
+    changed = {
+        "PYTHONHASHSEED": str(circumstances.hash_seed),
+        "TZ": circumstances.time_zone,
+        "COLUMNS": str(circumstances.columns),
+    }
     if circumstances.more_path:
         changed["PATH"] = os.pathsep.join([around["PATH"], circumstances.more_path])
     given = (str(folder.plugin / _REQUEST), str(folder.report))

@@ -81,3 +81,19 @@ async def test_what_reads_the_command_line_is_called_with_others_and_may_end_the
     (tmp_path / "test_thing.py").write_text(text, "utf-8")
     ended = subprocess.run([sys.executable, "-m", "pytest", "-q", "test_thing.py"], cwd=tmp_path, check=False)
     assert ended.returncode == 0
+
+
+async def test_a_help_that_the_width_of_the_terminal_wraps_is_not_asserted(stage_of: StageOf) -> None:
+    text = textwrap.dedent(
+        """
+        import argparse
+
+
+        def described(name: str) -> str:
+            parser = argparse.ArgumentParser(prog="repeat", description="say one word after another and so on " * 4)
+            return parser.format_help() if name else "nothing"
+        """
+    )
+    found = await study(await stage_of(text), Subject(text, budget_s=1.0), told)
+    assert isinstance(found, Study), found
+    assert {seen.views for seen in found.cases.values()} == {(("{}", "'nothing'"),)}

@@ -363,11 +363,26 @@ async def test_of_a_text_that_names_the_place_where_the_test_runs_nothing_is_tol
         def within(name):
             return os.path.join(os.path.dirname(os.path.abspath(__file__)), name)
 
+        def above(levels):
+            return [str(Path(__file__).resolve().parents[levels]), "beside"]
+
         def name_of(path):
             return Path(path).resolve().name
     """)
-    sources = ("within('some_more_words_than_fit')", "name_of('..')", "name_of('some/words')")
+    sources = (
+        "within('some_more_words_than_fit')",
+        "within('../../beside')",
+        "above(1)",
+        "name_of('..')",
+        "name_of('some/words')",
+    )
     calls = [CandidateCall("f", f"{one.partition('(')[0]}({{0}})", (one.partition("(")[2][:-1],)) for one in sources]
     found = await observe(stage, calls, trace=True)
     assert isinstance(found, Observed), found
-    assert [found.observations[call].views for call in calls] == [(), (), (("{}", "'words'"),)]
+    assert [found.observations[call].views for call in calls] == [
+        (),
+        (),
+        (("len({})", "2"),),
+        (),
+        (("{}", "'words'"),),
+    ]

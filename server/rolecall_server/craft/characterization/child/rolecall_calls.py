@@ -231,7 +231,7 @@ class Probe:
 
     def _names_place(self, text: str) -> bool:
         """Return whether *text* names the workspace, the folder of a call or an address, others where a test runs."""
-        return self.root in text or self.folder.is_named_in(text) or describe.names_address(text)
+        return describe.names_place(text, self.root) or self.folder.is_named_in(text) or describe.names_address(text)
 
     def _names_folder_of(self, call: dict[str, Any], text: str) -> bool:
         """Return whether *text* holds the name of the workspace's folder or of the one above, of a *call* that asks for

@@ -168,7 +168,7 @@ def views(value: Any, names: dict[str, Any], root: str, max_items: int) -> tuple
     def look(template: str, part: Any) -> bool:
         written = literal(part, names)
         # Paths and addresses of this process are others in the next.
-        if written is None or root in written[0] or _ADDRESS.search(written[0]):
+        if written is None or names_place(written[0], root) or _ADDRESS.search(written[0]):
             return False
         found.append([template, written[0]])
         imports.update(written[1])
@@ -178,7 +178,7 @@ def views(value: Any, names: dict[str, Any], root: str, max_items: int) -> tuple
         return [["math.isnan({})", "True"]], {"math": ""}
     if look("{}", value) or _look_at_base(value, look):
         return found, imports
-    if isinstance(value, str) and root in value:
+    if isinstance(value, str) and names_place(value, root):
         return [], {}  # its length and its beginning are another place's too
     if isinstance(value, (str, bytes, list, tuple)):
         n_shown = 40 if isinstance(value, str) else 3
@@ -332,6 +332,11 @@ def _try(look: Any, template: str, read: Any, value: Any) -> None:
         look(template, read(value))
 
 
+def names_place(text: str, root: str) -> bool:
+    """Return whether *text* names the workspace at *root* or a folder above it, but for the first two, ``/home``."""
+    return str(pathlib.PurePath(*pathlib.PurePath(root).parts[:3])) in text
+
+
 def names_address(text: str) -> bool:
     """Return whether *text* names the address of an object, which is another one in each process."""
     return _ADDRESS.search(text) is not None
@@ -391,4 +396,4 @@ def _bounded_repr(value: Any) -> str | None:
 def clean_message(message: str, root: str) -> str:
     """Return the first line of an exception's text, empty where it names something of this machine."""
     first = message.partition("\n")[0]
-    return "" if root in first or folder.is_named_in(first) or _ADDRESS.search(first) else first[:200]
+    return "" if names_place(first, root) or folder.is_named_in(first) or _ADDRESS.search(first) else first[:200]

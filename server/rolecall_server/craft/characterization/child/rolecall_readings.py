@@ -49,7 +49,12 @@ def readings(value: Any, names: dict[str, Any], root: str) -> list[list[str]]:
             written = describe.literal(ask(value), names)
         except Exception:  # noqa: BLE001 - whatever comes of it, nothing is read after it
             break
-        if written is None or root in written[0] or describe.names_address(written[0]) or written[1]:
+        if (
+            written is None
+            or describe.names_place(written[0], root)
+            or describe.names_address(written[0])
+            or written[1]
+        ):
             break
         found.append([template, written[0]])
     return found
