@@ -161,6 +161,8 @@ class TestRun:
     """Files that were to run first, and that this collection leaves out, each with the reason."""
     without: tuple[Gap, ...] = ()
     """The parts that it was run without, because something of the repository's is broken."""
+    options: tuple[str, ...] = ()
+    """The options with which pytest began there: so it begins again."""
     is_beside: bool = False
     """All files that were to run first are in that part, so that only others ran."""
     functions: Mapping[str, frozenset[tuple[str, int]]] = field(default_factory=lambda: MappingProxyType({}))

@@ -310,6 +310,16 @@ async def test_tests_that_fail_anyway_kill_nothing(
     assert run.unreached
 
 
+@pytest.mark.parametrize(
+    "settings", ["addopts = --nonexistent", "addopts = --strict-config\n    nonexistent = 1"], ids=["option", "setting"]
+)
+async def test_mutants_are_tried_without_what_keeps_pytest_from_beginning(
+    workspace_of: WorkspaceOf, python: Interpreter, confinement: Confinement, settings: str
+) -> None:
+    workspace = workspace_of(f"    #- pytest.ini\n    [pytest]\n    {settings}\n{PRICE}{THOROUGH}")
+    assert (await tried(workspace, python, confinement, range(1, 5))).score == 1
+
+
 @pytest.mark.parametrize("change", ["return total * 3", "return total  # nothing"])
 async def test_mutants_are_made_of_the_proposal_and_not_of_the_disk(
     workspace_of: WorkspaceOf, python: Interpreter, confinement: Confinement, root: Path, change: str

@@ -124,6 +124,14 @@ async def test_a_module_of_the_repository_itself_is_not_to_be_installed(
             "addopts = -m 'not slow'\n    required_plugins = pytest-one pytest-two>=3",
             "The tests ran without plug-ins: The repository requires pytest-one, pytest-two>=3. Install them into",
         ),
+        (
+            "addopts = --strict-config -m 'not slow'\n    asyncio_mode = auto",
+            "The tests ran without the setting asyncio_mode: pytest does not know it here. Install the plug-in that",
+        ),
+        (
+            "addopts = -m 'not slow'\n    filterwarnings = error\n    asyncio_mode = auto",
+            "The tests ran without the setting asyncio_mode: pytest does not know it here. Install the plug-in that",
+        ),
     ],
 )
 async def test_what_pytest_cannot_begin_with_is_left_out_and_the_other_arguments_stay(

@@ -269,6 +269,14 @@ def pytest_cmdline_parse(pluginmanager: pytest.PytestPluginManager) -> Generator
         )
 
 
+@pytest.hookimpl(hookwrapper=True, tryfirst=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, Any, None]:
+    """Tell of an option of the configuration that pytest does not know: it says so only after it has collected."""
+    result = yield
+    if result.excinfo and isinstance(result.excinfo[1], (pytest.UsageError, pytest.PytestConfigWarning)):
+        _tell_fault(result.excinfo[1], addopts=_addopts(session.config.pluginmanager))
+
+
 def _addopts(pluginmanager: Any) -> list[str]:
     try:
         return [str(option) for option in pluginmanager.get_plugin("pytestconfig").getini("addopts")]

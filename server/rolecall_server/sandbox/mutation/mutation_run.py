@@ -12,14 +12,14 @@ from os import cpu_count
 from rolecall_server.sandbox.event_lines import GARBLED, read_record
 from rolecall_server.sandbox.mutation.mutants import Mutant, even_choice, mutants_of
 from rolecall_server.sandbox.python.interpreter import Capabilities, Interpreter, probe
-from rolecall_server.sandbox.python.pytest_command import mutation_command, request_report, steering_flags
+from rolecall_server.sandbox.python.pytest_command import mutation_command, request_report
 from rolecall_server.sandbox.python.pytest_run import run_tests
 from rolecall_server.sandbox.results import FileCoverage, NotRun, TestRun
 from rolecall_server.sandbox.run_folder import RunFolder, run_folder, run_in_shadow
 from rolecall_server.sandbox.shadow.shadow import Shadow
 from rolecall_server.sandbox.walls.process import ProcessEnd
 
-_PASSED, _FAILED, _USAGE_ERROR = 0, 1, 4
+_PASSED, _FAILED = 0, 1
 _BEFORE, _AFTER = -1, -2
 """The numbers of the trials of the text as it was."""
 _SLOWER_TIMES = 5
@@ -138,24 +138,19 @@ async def _try(shadow: Shadow, interpreter: Interpreter, plan: _Plan, timeout_s:
     if isinstance(capabilities, NotRun):
         return capabilities
     n_shares = _drivers_for(shadow, plan)
-    # Where the repository switches off a plugin that is installed, that plugin's options do not exist.
-    for flags in (steering_flags(capabilities), []):
-        shares = (
-            _run_driver(shadow, capabilities, plan, share=(share, n_shares), flags=flags, timeout_s=timeout_s)
-            for share in range(n_shares)
-        )
-        try:
-            runs = await asyncio.gather(*shares)
-        except OSError as error:
-            return NotRun(f"The mutants could not be tried: {error.strerror}.")
-        codes = {run.ends[number].code for run in runs for number in (_BEFORE, _AFTER) if number in run.ends}
-        if not any(_BEFORE in run.ends for run in runs):
-            return NotRun(_why_nothing(runs[0].process))
-        if codes == {_PASSED}:
-            ends = {number: end for run in runs for number, end in run.ends.items()}
-            return _sort(plan, ends, max(run.process.duration_s for run in runs))
-        if _USAGE_ERROR not in codes:
-            break
+    shares = (
+        _run_driver(shadow, capabilities, plan, share=(share, n_shares), timeout_s=timeout_s) for share in range(n_shares)
+    )
+    try:
+        runs = await asyncio.gather(*shares)
+    except OSError as error:
+        return NotRun(f"The mutants could not be tried: {error.strerror}.")
+    codes = {run.ends[number].code for run in runs for number in (_BEFORE, _AFTER) if number in run.ends}
+    if not any(_BEFORE in run.ends for run in runs):
+        return NotRun(_why_nothing(runs[0].process))
+    if codes == {_PASSED}:
+        ends = {number: end for run in runs for number, end in run.ends.items()}
+        return _sort(plan, ends, max(run.process.duration_s for run in runs))
     return NotRun("The tests that passed by themselves do not pass when they are run again and again.")
 
 
@@ -172,13 +167,13 @@ async def _run_driver(
     plan: _Plan,
     *,
     share: tuple[int, int],
-    flags: Sequence[str],
     timeout_s: float,
 ) -> _DriverRun:
     """Run the trials of one *share*, which is a number and how many there are."""
     async with run_folder(shadow) as folder:
         stop = () if plan.by_test else ("--maxfail=1",)
-        arguments = [*_ASIDE, *stop, f"--rootdir={shadow.root}", f"--basetemp={folder.temporary / 'pytest'}", *flags]
+        places = [f"--rootdir={shadow.root}", f"--basetemp={folder.temporary / 'pytest'}"]
+        arguments = [*_ASIDE, *stop, *places, *plan.before.options]
         request_report(
             shadow, folder, capabilities, [], more={"arguments": arguments, **plan.request(timeout_s, *share)}
         )

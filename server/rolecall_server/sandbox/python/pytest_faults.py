@@ -15,6 +15,7 @@ from rolecall_server.sandbox.results import Gap
 from rolecall_server.sandbox.shadow.shadow import Shadow
 
 _UNKNOWN = re.compile(r"unrecognized arguments: (.+)")
+_UNKNOWN_SETTING = re.compile(r"Unknown config option: ([^\n]+)")
 _MISSING = re.compile(r"Missing required plugins: (.+)")
 _NO_MODULE = re.compile(r"No module named '([\w.]+)'")
 
@@ -49,6 +50,8 @@ def _and_fault(known: Without, fault: Fault, shadow: Shadow, interpreter: Interp
         return _and_conftest(known, fault, step)
     if unknown := _UNKNOWN.search(fault.message):
         return _and_options(known, fault, unknown[1], interpreter)
+    if setting := _UNKNOWN_SETTING.search(fault.message):
+        return _and_setting(known, fault, setting[1], interpreter)
     if fault.installed:
         gap = Gap(f"The tests ran without the installed plug-in {fault.installed}", _why(fault), step)
         return _and(known, gap, f"-pno:{fault.installed}")
@@ -84,6 +87,15 @@ def _and_options(known: Without, fault: Fault, unknown: str, interpreter: Interp
     step = _install("the plug-in that adds it" if len(theirs) == 1 else "the plug-ins that add them", interpreter)
     gap = Gap("The tests ran without options of addopts", f"pytest does not know {' '.join(theirs)} here", step)
     return _and(found, gap, _addopts(_without_options(fault.addopts, theirs)))
+
+
+def _and_setting(known: Without, fault: Fault, setting: str, interpreter: Interpreter) -> Without:
+    """Have pytest pass over a setting that it does not know, however strict it is told to be."""
+    step = _install("the plug-in that adds it", interpreter)
+    gap = Gap(f"The tests ran without the setting {setting}", "pytest does not know it here", step)
+    strict = [option for option in fault.addopts if option == "--strict-config"]
+    lenient = [_addopts(_without_options(fault.addopts, strict))] if strict else []
+    return _and(known, gap, "-Wignore:Unknown config option", "--override-ini=strict_config=false", *lenient)
 
 
 def _without_options(options: Sequence[str], unknown: Collection[str]) -> Iterator[str]:

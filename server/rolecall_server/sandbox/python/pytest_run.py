@@ -139,13 +139,13 @@ async def _run_with_flags(task: _Task) -> TestRun:
         more = and_without(without, faults, task.shadow, task.interpreter)
         rest = _rest(task, more)
         if more == without or rest is None or run.has_run_any or run.status == "timed out":
-            return _told(task, run, more)
+            return _told(task, run, more, flags)
         again, faults = await _run_once(rest, flags, more)
         # Without its conftest nothing is collected: what was seen before says more.
         if again.status == "no tests" and more.conftests != without.conftests:
-            return _told(task, run, more)
+            return _told(task, run, more, flags)
         run, without = _with_broken(again, run), more
-    return _told(task, run, without)
+    return _told(task, run, without, flags)
 
 
 def _rest(task: _Task, without: Without) -> _Task | None:
@@ -160,11 +160,16 @@ def _rest(task: _Task, without: Without) -> _Task | None:
     )
 
 
-def _told(task: _Task, run: TestRun, without: Without) -> TestRun:
-    """Return *run* with what it was run without."""
+def _told(task: _Task, run: TestRun, without: Without, flags: Sequence[str]) -> TestRun:
+    """Return *run* with what it was run without, and with the options of that."""
     first = task.suite.first if task.suite else ()
     is_beside = bool(first) and all(map(without.holds, first))
-    return replace(run, without=without.gaps, is_beside=is_beside)
+    options = _options(flags, without)
+    return replace(run, without=without.gaps, is_beside=is_beside, options=options)
+
+
+def _options(flags: Sequence[str], without: Without) -> tuple[str, ...]:
+    return (*(flag for flag in flags if flag not in without.unknown), *without.arguments)
 
 
 def _with_broken(run: TestRun, broken: TestRun) -> TestRun:
@@ -174,7 +179,6 @@ def _with_broken(run: TestRun, broken: TestRun) -> TestRun:
 
 
 async def _run_once(task: _Task, flags: Sequence[str], without: Without) -> tuple[TestRun, Sequence[Fault]]:
-    steering = [flag for flag in flags if flag not in without.unknown]
     try:
         async with run_folder(task.shadow) as folder:
             seed = task.order_seed
@@ -189,7 +193,7 @@ async def _run_once(task: _Task, flags: Sequence[str], without: Without) -> tupl
                 order_seed=seed,
                 more=wanted,
             )
-            command, readable = _command(task, [*steering, *without.arguments], folder)
+            command, readable = _command(task, _options(flags, without), folder)
             hearing = Hearing(folder.noted)
             left_s = task.left_s
             end = await run_in_shadow(task.shadow, folder, command, readable, timeout_s=left_s, hearing=hearing)

@@ -187,6 +187,27 @@ async def test_a_call_that_changes_the_module_is_told_and_the_next_finds_it_as_i
     assert first.views == second.views == (("{}", "1"),)
 
 
+async def test_a_call_that_changes_what_all_modules_share_is_told_and_the_next_finds_it_as_it_was(
+    stage_of: StageOf,
+) -> None:
+    stage = await stage_of("""
+        import os, sys
+
+        def watch():
+            sys.meta_path.insert(0, object())
+
+        def name():
+            os.environ["SHOP"] = "open"
+
+        def named():
+            return os.environ.get("SHOP"), len(sys.meta_path) < 9
+    """)
+    watched, named, after = await observed(stage, "watch()", "name()", "named()")
+    assert watched.pollutes
+    assert named.pollutes
+    assert after.views == (("{}", "(None, True)"),)
+
+
 async def test_an_object_that_cannot_be_looked_at_is_no_error_of_the_call(stage_of: StageOf) -> None:
     stage = await stage_of("""
         class Later:

@@ -289,16 +289,22 @@ class Probe:
             "line": next((line for frame, line in reversed(own) if frame.f_code.co_filename == self.path), 0),
         }
 
-    def _state(self) -> dict[str, tuple[int, str]]:
+    def _state(self) -> dict[str, tuple[int, Any]]:
         """Return the state of the module's own containers, as far as it costs little to look at them: the size of each
-        and its text, and of a mapping or set that grows the text of each entry.
+        and its text, and of a mapping or set that grows the text of each entry. What all modules share stands beside.
         """
         containers = (list, dict, set, collections.deque)
-        return {
+        return {"<process>": (0, _state_of_process())} | {
             name: (len(value), _text_of(value))
             for name, value in vars(self.module).items()
             if isinstance(value, containers) and not name.startswith("__")
         }
+
+
+def _state_of_process() -> str:
+    """Return what a call may leave behind for all tests: the finders of modules, hooks, variables and handlers."""
+    handlers = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    return repr((sys.meta_path, sys.path_hooks, sys.excepthook, sys.getrecursionlimit(), dict(os.environ), handlers))
 
 
 def _text_of(container: Any) -> Any:

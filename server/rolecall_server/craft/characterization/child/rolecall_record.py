@@ -315,8 +315,8 @@ def run_tests(request: dict[str, Any], recorder: CallRecorder) -> None:
         f"--basetemp={Path(tempfile.gettempdir(), 'recorded')}",
         *request["flags"],
     ]
-    # Options of the repository may be those of a plug-in that is not there.
-    for more in ([], ["-o", "addopts="]):
+    # Options and settings of the repository may be those of a plug-in that is not there.
+    for more in ([], ["-o", "addopts=", "-o", "strict_config=false"]):
         sys.setprofile(recorder.hook())
         code = pytest.main([*fixed, *more, *request["tests"]])
         sys.setprofile(None)
