@@ -6,7 +6,7 @@ import ast
 
 from rolecall_server.craft.characterization.inputs.calls import examples_in
 from rolecall_server.craft.characterization.inputs.literals import literals_in, looks_like_pattern
-from rolecall_server.craft.characterization.inputs.survey import survey
+from rolecall_server.craft.characterization.inputs.survey import constructor_parameters, survey
 
 MODULE = '''
 import re
@@ -98,3 +98,8 @@ def test_literals_are_told_apart_from_patterns_and_documentation() -> None:
 def test_a_sentence_is_no_pattern() -> None:
     assert not looks_like_pattern("Is it (really) so?")
     assert looks_like_pattern(r"^\d+$")
+
+
+def test_bases_that_lead_in_a_circle_because_a_name_is_bound_twice_have_an_end() -> None:
+    classes = survey("class Lexer(Base):\n    pass\n\nclass Base(Lexer):\n    pass\n").classes
+    assert constructor_parameters(classes["Lexer"], classes) is None

@@ -229,16 +229,18 @@ def constructor_parameters(
     """Return the parameters with which the class is built; None where its text does not say."""
     methods = {one.name: one for one in node.body if isinstance(one, ast.FunctionDef)}
     bases = [last_name(base) for base in node.bases]
+    # Of a name that is bound twice one class is known, so that bases may lead in a circle.
+    others = {name: one for name, one in classes.items() if one is not node}
     for name in ("__init__", "__new__"):
         if name in methods:
             own = _parameters(methods[name], bound=True)
-            above = next((classes[base] for base in bases if base in classes and classes[base] is not node), None)
+            above = next((others[base] for base in bases if base in others), None)
             passed_on = above is not None and bool(own) and all(one.many for one in own)
-            return (constructor_parameters(above, classes) if passed_on and above is not None else None) or own
+            return (constructor_parameters(above, others) if passed_on and above is not None else None) or own
     inherited: list[CallableParameter] = []
     for base in bases:
-        if base in classes and classes[base] is not node:
-            found = constructor_parameters(classes[base], classes)
+        if base in others:
+            found = constructor_parameters(others[base], others)
             if found and not is_record(node):
                 return found
             inherited += found or ()
