@@ -199,9 +199,14 @@ def usable(work: TrialState, call: CandidateCall, seen: Observation) -> bool:
     is_mocked = call.origin == STOOD_IN
     if (call.is_through_another or is_private(call.target) or is_mocked) and not tells(seen):
         return False
-    if is_mocked and seen.kind != "value":
+    if is_mocked and seen.kind != "value" and not _is_refusal_of_parts(seen):
         return False  # what is raised because a mock is no true object says nothing
     return assertable(read_with_documentation(work, call, seen)) and seen.duration_s < _SLOW_S
+
+
+def _is_refusal_of_parts(seen: Observation) -> bool:
+    """Return whether a call that was given a mock raised what it would raise of a true object with the same parts."""
+    return seen.deliberate and seen.type_name not in ("TypeError", "AttributeError") and "Mock" not in seen.message
 
 
 def thinned(work: TrialState) -> dict[CandidateCall, Observation]:

@@ -65,12 +65,45 @@ def shapes_of(tree: ast.Module, target: CallTarget) -> Mapping[str, Shape]:
         return {}
     functions = {**_functions_in(tree.body), **{f"self.{name}": node for name, node in methods.items()}}
     known = {one.name: Shape() for one in target.parameters if not one.many}
-    reader = _PartReader(functions, known | {"self": Shape()}, frozenset([start]))
+    texts = _ModuleTexts(functions, tables_in(tree))
+    reader = _PartReader(texts, known | {"self": Shape()}, frozenset([start]))
     reader.read(start.body)
     if isinstance(target.node, ast.ClassDef):
         for method in methods.values():
-            _PartReader(functions, {"self": reader.known["self"]}, frozenset([start, method])).read(method.body)
+            _PartReader(texts, {"self": reader.known["self"]}, frozenset([start, method])).read(method.body)
     return known
+
+
+def tables_in(tree: ast.Module) -> dict[str, list[str]]:
+    """Return the literals that are keys or members of each container that a name of the module is bound to."""
+    return {
+        name: keys
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None
+        for name in map(last_name, node.targets if isinstance(node, ast.Assign) else [node.target])
+        if name and (keys := _literals_of(node.value))
+    }
+
+
+def _literals_of(container: ast.expr) -> list[str]:
+    """Return the literals that are keys or members of a *container* that is written out."""
+    match container:
+        case ast.Dict(keys=members) | ast.Set(elts=members) | ast.List(elts=members) | ast.Tuple(elts=members):
+            return [ast.unparse(one) for one in members if isinstance(one, ast.Constant)]
+        case ast.Call(func=ast.Name(id="frozenset" | "set" | "dict" | "tuple" | "OrderedDict"), args=[only]):
+            return _literals_of(only)
+        case _:
+            return []
+
+
+@dataclass(frozen=True)
+class _ModuleTexts:
+    """The parts of a module that a reader follows, by the names that stand for them."""
+
+    functions: Mapping[str, AnyFunction]
+    """Those that may be called; methods as ``self.name``."""
+    tables: Mapping[str, Sequence[str]]
+    """The keys or members of containers."""
 
 
 def methods_of(name: str, classes: Mapping[str, ast.ClassDef]) -> dict[str, AnyFunction]:
@@ -90,11 +123,10 @@ def _functions_in(body: Sequence[ast.stmt]) -> dict[str, AnyFunction]:
 class _PartReader(ast.NodeVisitor):
     """Reads a function in the order of its text, and notes the parts of what it knows."""
 
-    def __init__(
-        self, functions: Mapping[str, AnyFunction], known: Mapping[str, Shape], inside: frozenset[AnyFunction]
-    ) -> None:
-        self.functions = dict(functions)
-        """Those that may be called by their names; methods as ``self.name``."""
+    def __init__(self, module: _ModuleTexts, known: Mapping[str, Shape], inside: frozenset[AnyFunction]) -> None:
+        self.module = module
+        self.functions = dict(module.functions)
+        """With those of the function that is read."""
         self.known = dict(known)
         self.inside = inside
 
@@ -150,17 +182,22 @@ class _PartReader(ast.NodeVisitor):
                 self._note_compared(left, sign, right)
                 self._note_compared(right, sign, left)
 
-    def visit_Attribute(self, node: ast.Attribute | ast.Subscript) -> None:
+    def visit_Attribute(self, node: ast.Attribute) -> None:
         self._of(node)
         self.generic_visit(node)
 
-    visit_Subscript = visit_Attribute  # noqa: N815 - as above
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        self._of(node)
+        self._note_key(node.slice, node.value)
+        self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
         # A method that is called is no attribute that is read.
         function = node.func.value if isinstance(node.func, ast.Attribute) else node.func
         for part in (function, *node.args, *node.keywords):
             self.visit(part)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _GETTERS and node.args:
+            self._note_key(node.args[0], node.func.value)
         match node.func:
             case ast.Name(id="isinstance") if len(node.args) == 2 and (shape := self._of(node.args[0])):
                 kinds = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
@@ -203,8 +240,15 @@ class _PartReader(ast.NodeVisitor):
             return
         if isinstance(sign, ast.Lt | ast.LtE | ast.Gt | ast.GtE):
             shape.types.append("int")
-        options = other.elts if isinstance(other, ast.Tuple | ast.List | ast.Set) else [other]
-        shape.compared += [ast.unparse(option) for option in options if isinstance(option, ast.Constant)]
+        if isinstance(sign, ast.In | ast.NotIn):
+            shape.compared += _literals_of(other) or self.module.tables.get(last_name(other), ())
+        elif isinstance(other, ast.Constant):
+            shape.compared.append(ast.unparse(other))
+
+    def _note_key(self, key: ast.expr, table: ast.expr) -> None:
+        """Note that a value is looked up in a *table* of the module, or in one that is written out."""
+        if (keys := _literals_of(table) or self.module.tables.get(last_name(table), ())) and (shape := self._of(key)):
+            shape.compared += keys
 
     def _note_member(self, left: ast.Constant, right: ast.expr) -> None:
         shape = self._of(right)
@@ -226,7 +270,8 @@ class _PartReader(ast.NodeVisitor):
         pairs = [*zip(names, call.args, strict=False), *((word.arg or "", word.value) for word in call.keywords)]
         given = {parameter: shape for parameter, node in pairs if (shape := self._of(node)) is not None}
         if given:
-            _PartReader(self.functions, {**self._outer(name), **given}, self.inside | {function}).read(function.body)
+            module = _ModuleTexts(self.functions, self.module.tables)
+            _PartReader(module, {**self._outer(name), **given}, self.inside | {function}).read(function.body)
 
     def _outer(self, name: str) -> Mapping[str, Shape]:
         """Return what the function of that *name* knows beside its parameters: its object, if it is a method."""
