@@ -139,7 +139,8 @@ async def _try(shadow: Shadow, interpreter: Interpreter, plan: _Plan, timeout_s:
         return capabilities
     n_shares = _drivers_for(shadow, plan)
     shares = (
-        _run_driver(shadow, capabilities, plan, share=(share, n_shares), timeout_s=timeout_s) for share in range(n_shares)
+        _run_driver(shadow, capabilities, plan, share=(share, n_shares), timeout_s=timeout_s)
+        for share in range(n_shares)
     )
     try:
         runs = await asyncio.gather(*shares)

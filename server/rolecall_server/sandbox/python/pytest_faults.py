@@ -52,6 +52,10 @@ def _and_fault(known: Without, fault: Fault, shadow: Shadow, interpreter: Interp
         return _and_options(known, fault, unknown[1], interpreter)
     if setting := _UNKNOWN_SETTING.search(fault.message):
         return _and_setting(known, fault, setting[1], interpreter)
+    return _and_plugin(known, fault, step, interpreter)
+
+
+def _and_plugin(known: Without, fault: Fault, step: str, interpreter: Interpreter) -> Without:
     if fault.installed:
         gap = Gap(f"The tests ran without the installed plug-in {fault.installed}", _why(fault), step)
         return _and(known, gap, f"-pno:{fault.installed}")

@@ -63,7 +63,7 @@ def test_what_has_methods_of_its_own_is_a_mock_that_answers_with_what_is_read_of
     """
     assert values(text, "version", "parser") == []
     assert values(text, "version", "parser", mocks=True)[0] == (
-        "MagicMock(**{'parse_args.return_value': SimpleNamespace(verbose=True, version='a')})"
+        "MagicMock(**{'parse_args.return_value': SimpleNamespace(verbose=True, version='1.2.3')})"
     )
     assert values(text, "version", "default", mocks=True) == values(text, "version", "default") == []
 
@@ -113,3 +113,31 @@ def test_an_attribute_that_no_source_can_name_is_not_made() -> None:
             return getattr(node, "class", None) or getattr(node, "data-label", "") or node.text
     """
     assert values(text, "label", "node")[0] == "SimpleNamespace(text='')"
+
+
+def test_what_is_looked_up_in_a_table_of_the_module_has_its_keys() -> None:
+    text = """
+        LEVELS = {"low": 1, "high": 2}
+        KINDS = ("car", "bus")
+
+        def level(order):
+            if order.kind not in KINDS:
+                raise ValueError(order.kind)
+            return LEVELS.get(order.name, 0) + {7: 1}[order.number]
+    """
+    tried = values(text, "level", "order")
+    assert {f"SimpleNamespace(kind={kind!r}, name='low', number=7)" for kind in ("car", "bus")} <= set(tried)
+    assert "SimpleNamespace(kind='car', name='high', number=7)" in tried
+
+
+def test_a_part_that_a_function_reads_in_a_form_has_values_of_that_form() -> None:
+    text = """
+        import json
+        from urllib.parse import urlsplit
+
+        def place(answer):
+            return json.loads(answer.body.strip()), urlsplit(answer.there).netloc, answer.timezone
+    """
+    first = values(text, "place", "answer", mocks=False)[0]
+    assert first.startswith("SimpleNamespace(body='{\"a\": 1}', there='https://example.com/")
+    assert "timezone='UTC'" in first

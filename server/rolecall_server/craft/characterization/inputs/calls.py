@@ -41,7 +41,8 @@ from rolecall_server.craft.characterization.inputs.usage.likely_types import (
     types_named,
 )
 from rolecall_server.craft.characterization.inputs.usage.shaped_values import shaped_values
-from rolecall_server.craft.characterization.inputs.usage.shapes import shapes_of
+from rolecall_server.craft.characterization.inputs.usage.shapes import Shape, shapes_of
+from rolecall_server.craft.characterization.inputs.usage.text_forms import FORMS, forms_by_name
 from rolecall_server.craft.characterization.observation import LIKELY, MADE_UP, CandidateCall
 
 MAX_CALLS = 400
@@ -61,6 +62,7 @@ does not.
 """
 _OPEN = frozenset({"dict", "Dict", "Mapping", "list", "List", "Sequence", "Iterable", "Any", "object"})
 """Types that say nothing of the parts that a value has."""
+_OPEN_TO_ALL = frozenset({"Any", "object", "Hashable"})
 _NEAR = 2
 """So many names away from the target its command line may be read."""
 _NEVER_THE_SAME = {
@@ -119,10 +121,11 @@ class _Likely:
         self._values: dict[str, set[str]] = {}
         for parameter in target.parameters:
             if parameter.annotation is None and not parameter.many:
-                kinds = [kind for kind in likely_types(target, parameter)[:2] if kind != ANYTHING]
+                kinds = [kind for kind in likely_types(target, parameter) if kind != ANYTHING and kind not in FORMS][:2]
                 values = {value for kind in kinds for value in expressions_of(kind, sources)}
                 shaped = _shaped(target, parameter, sources)
-                self._values[parameter.name] = {*values, *shaped, *_of_kin(target, parameter, sources)}
+                formed = _formed(target, parameter, sources) if values else []
+                self._values[parameter.name] = {*values, *shaped, *formed, *_of_kin(target, parameter, sources)}
 
     def marked(self, call: CandidateCall) -> CandidateCall:
         """Return *call* with its origin; for a parameter of which nothing is known, any value counts as likely."""
@@ -240,7 +243,8 @@ def values_for(target: CallTarget, parameter: CallableParameter, sources: ValueS
 def _typed(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> list[str]:
     shaped = _shaped(target, parameter, sources)
     if parameter.annotation is not None:
-        found = interleaved(shaped, expressions(parameter.annotation, sources))
+        formed = _fitting(_formed(target, parameter, sources), frozenset(types_named(parameter.annotation)))
+        found = interleaved(shaped, formed, expressions(parameter.annotation, sources))
         if names_file(parameter) and "str" in ast.unparse(parameter.annotation):
             found = interleaved(expressions_of("filename", sources), found)
         if found and ast.unparse(parameter.annotation) not in ("Any", "object", "typing.Any"):
@@ -250,7 +254,8 @@ def _typed(target: CallTarget, parameter: CallableParameter, sources: ValueSourc
     likely = likely_types(target, parameter)
     kin = _of_kin(target, parameter, sources)
     return interleaved(
-        kin or shaped, *(expressions_of(kind, sources)[: 120 // (1 + place)] for place, kind in enumerate(likely[:4]))
+        kin or shaped or _formed(target, parameter, sources),
+        *(expressions_of(kind, sources)[: 120 // (1 + place)] for place, kind in enumerate(likely[:4])),
     )
 
 
@@ -268,6 +273,28 @@ def _shaped(target: CallTarget, parameter: CallableParameter, sources: ValueSour
             return []
     shape = shapes_of(sources.survey.tree, target).get(parameter.name)
     return [] if shape is None else shaped_values(shape, sources)
+
+
+def _formed(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> list[str]:
+    """Return the literals that a plain parameter is compared with, and values of the forms that it has by its name or
+    its use.
+    """
+    shape = shapes_of(sources.survey.tree, target).get(parameter.name, Shape())
+    if shape.has_parts:
+        return []
+    forms = dict.fromkeys([*(kind for kind in shape.types if kind in FORMS), *forms_by_name(parameter.name)])
+    return interleaved(dict.fromkeys(shape.compared), (value for form in forms for value in FORMS[form]))
+
+
+def _fitting(values: Sequence[str], types: frozenset[str]) -> list[str]:
+    """Return those of *values* that have one of the plain *types*; of texts the bytes, where these are asked for."""
+    if types & _OPEN_TO_ALL:
+        return [*values]
+    texts = [value for value in values if value[:1] in "'\""]
+    found = [value for value in values if value[:1].isdigit() and types & {"int", "float"}]
+    found += [value for value in values if value[:1] == "{" and types & {"dict", "Dict", "Mapping", "MutableMapping"}]
+    found += texts if types & {"str", "AnyStr", "Text", "LiteralString"} else []
+    return found + [f"b{text}" for text in texts if text.isascii() and "bytes" in types and not found]
 
 
 def _class_named(annotation: ast.expr) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES, Survey, last_name
+from rolecall_server.craft.characterization.inputs.usage.text_forms import FORMS
 from rolecall_server.python_trees import parse_expression
 
 _MAX_DEPTH = 3
@@ -202,6 +203,8 @@ def _named(name: str, sources: ValueSources, depth: int) -> Iterable[str]:  # no
         # In such a module `datetime` is the class, and `datetime.date` one of its methods.
         dates_by_name = sources.survey.imported.get("datetime") == "datetime.datetime"
         return [text.replace("datetime.", "") for text in _SIMPLE[name]] if dates_by_name else _SIMPLE[name]
+    if name in FORMS:
+        return FORMS[name]
     anything = ast.Name("Any")
     if name in (*_LISTS, *_SETS, *_MAPPINGS, "tuple", "Tuple", "frozenset", "Iterator", "Generator"):
         inner = ast.Tuple([ast.Name("str"), ast.Name("int")]) if name in _MAPPINGS else anything

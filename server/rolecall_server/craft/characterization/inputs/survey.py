@@ -151,7 +151,7 @@ def survey(text: str) -> Survey:
         classes=classes,
         aliases=dict(_aliases(statements)),
         names=frozenset(_bound(statements)),
-        imported=dict(_imported(statements)),
+        imported=dict(imports_in(statements)),
         examples=tuple(_examples(tree)),
     )
 
@@ -318,7 +318,7 @@ def _bound(statements: Sequence[ast.stmt]) -> Iterator[str]:
             yield from (one.id for target in targets for one in ast.walk(target) if isinstance(one, ast.Name))
 
 
-def _imported(statements: Sequence[ast.stmt]) -> Iterator[tuple[str, str]]:
+def imports_in(statements: Sequence[ast.AST]) -> Iterator[tuple[str, str]]:
     for node in statements:
         if isinstance(node, ast.ImportFrom):
             yield from ((one.asname or one.name, f"{node.module}.{one.name}") for one in node.names)

@@ -6,6 +6,7 @@ import ast
 import re
 
 from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
+from rolecall_server.craft.characterization.inputs.usage.text_forms import forms_by_name
 
 ANYTHING = "Any"
 PLAIN_TYPES = frozenset(
@@ -115,8 +116,8 @@ def types_named(annotation: ast.expr) -> set[str]:
 
 
 def types_by_name(name: str) -> list[str]:
-    """Return the names of the types that something called *name* likely has."""
-    return [kind for kind, names in _BY_NAME if re.fullmatch(names, name)]
+    """Return the names of the types that something called *name* likely has, its forms first."""
+    return forms_by_name(name) + [kind for kind, names in _BY_NAME if re.fullmatch(names, name)]
 
 
 def names_file(parameter: CallableParameter) -> bool:

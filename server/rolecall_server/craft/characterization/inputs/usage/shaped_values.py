@@ -127,11 +127,16 @@ def _leaf_values(shape: Shape, name: str, sources: ValueSources) -> list[str]:
     types = [kind for kind in dict.fromkeys(shape.types) if kind != "bool"] or types_by_name(name)
     typed = interleaved(*(expressions_of(kind, sources)[:_OF_A_TYPE] for kind in types[:2]))
     if compared:
-        typed = [value for value in typed if value not in compared] or [_beside(compared[-1])]
+        alike = [value for value in typed if value not in compared and _is_text(value) == _is_text(compared[-1])]
+        typed = alike or [_beside(compared[-1])]
         return [*compared[:6], *typed[:2], *(["None"] if "None" in shape.compared else [])]
     if not typed and "bool" in shape.types:
         typed = ["True", "False"]
     return [*(typed or _ANY), *(["None"] if "None" in shape.compared else [])]
+
+
+def _is_text(source: str) -> bool:
+    return source[:1] in "'\""
 
 
 def _beside(literal: str) -> str:

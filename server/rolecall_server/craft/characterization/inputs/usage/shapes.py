@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from keyword import iskeyword
 
-from rolecall_server.craft.characterization.inputs.survey import AnyFunction, CallTarget, last_name
+from rolecall_server.craft.characterization.inputs.survey import AnyFunction, CallTarget, imports_in, last_name
 from rolecall_server.craft.characterization.inputs.usage.likely_types import treated_as
+from rolecall_server.craft.characterization.inputs.usage.text_forms import form_read_by
 
 _MAX_CALLS_DEEP = 2
 """So many calls away from the target a part is still followed."""
@@ -39,7 +40,7 @@ class Shape:
     compared: list[str] = field(default_factory=list[str])
     """The literals that it is compared with."""
     types: list[str] = field(default_factory=list[str])
-    """The names of the plain types that it is treated as."""
+    """The names of the plain types that it is treated as, and of the forms that functions read of it."""
 
     @property
     def has_parts(self) -> bool:
@@ -65,7 +66,7 @@ def shapes_of(tree: ast.Module, target: CallTarget) -> Mapping[str, Shape]:
         return {}
     functions = {**_functions_in(tree.body), **{f"self.{name}": node for name, node in methods.items()}}
     known = {one.name: Shape() for one in target.parameters if not one.many}
-    texts = _ModuleTexts(functions, tables_in(tree))
+    texts = _ModuleTexts(functions, tables_in(tree), dict(imports_in(list(ast.walk(tree)))))
     reader = _PartReader(texts, known | {"self": Shape()}, frozenset([start]))
     reader.read(start.body)
     if isinstance(target.node, ast.ClassDef):
@@ -104,6 +105,8 @@ class _ModuleTexts:
     """Those that may be called; methods as ``self.name``."""
     tables: Mapping[str, Sequence[str]]
     """The keys or members of containers."""
+    imported: Mapping[str, str]
+    """Dotted names."""
 
 
 def methods_of(name: str, classes: Mapping[str, ast.ClassDef]) -> dict[str, AnyFunction]:
@@ -198,6 +201,8 @@ class _PartReader(ast.NodeVisitor):
             self.visit(part)
         if isinstance(node.func, ast.Attribute) and node.func.attr in _GETTERS and node.args:
             self._note_key(node.args[0], node.func.value)
+        if node.args and (form := form_read_by(node.func, self.module.imported)):
+            self._note_form(node.args[0], form)
         match node.func:
             case ast.Name(id="isinstance") if len(node.args) == 2 and (shape := self._of(node.args[0])):
                 kinds = node.args[1].elts if isinstance(node.args[1], ast.Tuple) else [node.args[1]]
@@ -250,6 +255,16 @@ class _PartReader(ast.NodeVisitor):
         if (keys := _literals_of(table) or self.module.tables.get(last_name(table), ())) and (shape := self._of(key)):
             shape.compared += keys
 
+    def _note_form(self, text: ast.expr, form: str) -> None:
+        """Note that a *text* is read in a *form*, as it is or after a function such as ``strip`` made it."""
+        shape = self._of(text)
+        if shape is not None:
+            shape.types.append(form)
+        elif isinstance(text, ast.Call) and isinstance(text.func, ast.Attribute):
+            self._note_form(text.func.value, form)
+        elif isinstance(text, ast.Call) and text.args:
+            self._note_form(text.args[0], form)
+
     def _note_member(self, left: ast.Constant, right: ast.expr) -> None:
         shape = self._of(right)
         if shape is None:
@@ -270,7 +285,7 @@ class _PartReader(ast.NodeVisitor):
         pairs = [*zip(names, call.args, strict=False), *((word.arg or "", word.value) for word in call.keywords)]
         given = {parameter: shape for parameter, node in pairs if (shape := self._of(node)) is not None}
         if given:
-            module = _ModuleTexts(self.functions, self.module.tables)
+            module = replace(self.module, functions=self.functions)
             _PartReader(module, {**self._outer(name), **given}, self.inside | {function}).read(function.body)
 
     def _outer(self, name: str) -> Mapping[str, Shape]:

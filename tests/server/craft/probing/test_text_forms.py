@@ -1,0 +1,82 @@
+"""The forms of plain values, by the names they have and by the functions that read them."""
+
+from __future__ import annotations
+
+import ast
+from random import Random
+
+import pytest
+
+from rolecall_server.craft.characterization.inputs.calls import calls_of
+from rolecall_server.craft.characterization.inputs.domains import ValueSources
+from rolecall_server.craft.characterization.inputs.survey import survey
+from rolecall_server.craft.characterization.inputs.usage.text_forms import FORMS, form_read_by, forms_by_name
+
+
+def given(text: str) -> set[str]:
+    """Return what the first parameter of the function `read` in *text* is given."""
+    known = survey(text)
+    target = next(one for one in known.targets if one.name == "read")
+    return {call.operands[0] for call in calls_of(target, ValueSources(known), (), Random(0)) if call.operands}
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_value_of_a_form_can_be_written_and_read(form: str) -> None:
+    assert all(ast.unparse(ast.parse(value, mode="eval")) for value in FORMS[form])
+
+
+@pytest.mark.parametrize(
+    ("name", "forms"), [("base_url", ["url"]), ("xmlString", ["xml"]), ("status_code", ["status"]), ("curl_handle", [])]
+)
+def test_a_name_tells_the_form(name: str, forms: list[str]) -> None:
+    assert forms_by_name(name) == forms
+
+
+@pytest.mark.parametrize(
+    ("function", "form"),
+    [
+        ("json.loads", "json"),
+        ("loads", "json"),
+        ("ET.fromstring", "xml"),
+        ("datetime.datetime.strptime", "moment"),
+        ("compile", "python"),
+        ("re.compile", ""),
+        ("pickle.loads", ""),
+        ("handlers[0]", ""),
+    ],
+)
+def test_the_function_that_reads_a_text_tells_its_form(function: str, form: str) -> None:
+    imported = {"json": "json", "loads": "json.loads", "ET": "xml.etree.ElementTree", "re": "re"}
+    assert form_read_by(ast.parse(function, mode="eval").body, imported) == form
+
+
+def test_a_parameter_gets_values_of_the_form_that_a_function_it_is_passed_to_reads() -> None:
+    text = """
+import json
+
+def read(given):
+    return _parsed(given)
+
+def _parsed(text):
+    return json.loads(text)
+"""
+    assert set(FORMS["json"]) <= given(text)
+
+
+def test_a_form_gives_a_parameter_values_of_its_type_alone() -> None:
+    assert "200" in given("def read(status: int):\n    return status\n")
+    assert "200" not in given("def read(status: str):\n    return status\n")
+    assert "b'YWJj'" in given("import base64\n\ndef read(raw: bytes):\n    return base64.b64decode(raw)\n")
+
+
+def test_a_parameter_is_given_what_it_is_compared_with_by_a_function_that_gets_it() -> None:
+    text = """
+WORDS = {"low": 1, "high": 2}
+
+def read(level: str):
+    return _number(level)
+
+def _number(word):
+    return WORDS[word]
+"""
+    assert {"'low'", "'high'"} <= given(text)
