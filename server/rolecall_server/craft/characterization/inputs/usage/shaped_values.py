@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, expressions_of, interleaved
 from rolecall_server.craft.characterization.inputs.usage.likely_types import types_by_name
 from rolecall_server.craft.characterization.inputs.usage.shapes import Shape
+from rolecall_server.craft.characterization.inputs.usage.text_forms import FORMS
 
 _MAX_VALUES = 24
 _MAX_PARTS = 12
@@ -124,7 +125,8 @@ class _Writer:
 def _leaf_values(shape: Shape, name: str, sources: ValueSources) -> list[str]:
     """Return values for a part of which no parts are read, and one beside those it is compared with."""
     compared = [value for value in dict.fromkeys(shape.compared) if value != "None"]
-    types = [kind for kind in dict.fromkeys(shape.types) if kind != "bool"] or types_by_name(name)
+    kinds = [kind for kind in dict.fromkeys(shape.types) if kind != "bool"] or types_by_name(name)
+    types = sorted(kinds, key=lambda kind: kind not in FORMS)
     typed = interleaved(*(expressions_of(kind, sources)[:_OF_A_TYPE] for kind in types[:2]))
     if compared:
         alike = [value for value in typed if value not in compared and _is_text(value) == _is_text(compared[-1])]
