@@ -46,6 +46,8 @@ _ELSEWHERE = (
     RunConditions(hash_seed=4242, time_zone="America/Los_Angeles", clock_shift_days=-1000, columns=200),
 )
 _VARIATIONS = 70
+_MAX_PARTS = 8
+_LONGEST_PART = 12
 _ALIKE = 40
 _SHARE_OF_REAL = 0.6
 _MAX_FIRST_CALLS = 4500
@@ -173,7 +175,15 @@ def strings_in(work: TrialState, nodes: Sequence[ast.AST]) -> tuple[str, ...]:
     samples = [text for pattern in own.patterns for text in matching(pattern, 2, random)]
     words = [text for text in own.strings if text.isalpha()][:40]
     in_other_cases = [form for word in words for form in (word.capitalize(), word.upper())]
-    return tuple(interleaved(own.strings[:120], samples[:120], in_other_cases, _texts_of(work.subject.related)))
+    around = [text for part in literals_in(nodes[:1]).strings[:_MAX_PARTS] for text in _texts_with(part)]
+    others = _texts_of(work.subject.related)
+    return tuple(interleaved(own.strings[:120], samples[:120], around, in_other_cases, others))
+
+
+def _texts_with(part: str) -> Iterable[str]:
+    """Yield texts that begin or end with *part*, or hold it: code often asks for that."""
+    if 0 < len(part) <= _LONGEST_PART:
+        yield from (f"{part}abc", f"abc{part}", f"{part}abc{part}", f"abc{part}def")
 
 
 def _texts_of(trees: Sequence[ast.Module]) -> Iterable[str]:

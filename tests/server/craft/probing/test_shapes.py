@@ -141,3 +141,20 @@ def test_a_part_that_a_function_reads_in_a_form_has_values_of_that_form() -> Non
     first = values(text, "place", "answer", mocks=False)[0]
     assert first.startswith("SimpleNamespace(body='{\"a\": 1}', there='https://example.com/")
     assert "timezone='UTC'" in first
+
+
+def test_what_is_awaited_of_the_field_of_a_record_is_answered_so() -> None:
+    text = """
+        from dataclasses import dataclass
+
+        @dataclass
+        class Reader:
+            stream: object
+
+            async def word(self):
+                found = await self.stream.receive()
+                await self.stream.aclose()
+                return "end" if found == "." else found.strip()
+    """
+    first = values(text, "Reader", "stream", mocks=True)[0]
+    assert first == "MagicMock(aclose=AsyncMock(), receive=AsyncMock(return_value='.'))"

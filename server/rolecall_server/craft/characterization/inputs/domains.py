@@ -41,6 +41,7 @@ FILES = (
 )
 """Files and folders in the temporary folder of a test."""
 _STREAMS = ("io.StringIO('a b\\nc\\n')", "io.StringIO('')", "io.StringIO('{\"a\": [1, 2]}')")
+_ZONES = ("datetime.timezone.utc", "datetime.timezone(datetime.timedelta(hours=-5, minutes=-30))")
 _SIMPLE: Mapping[str, tuple[str, ...]] = {
     "bool": ("True", "False"),
     "float": (*map(repr, FLOATS), "float('inf')", "-float('inf')", "float('nan')", "3"),
@@ -72,6 +73,8 @@ _SIMPLE: Mapping[str, tuple[str, ...]] = {
         "datetime.timedelta(days=400)",
         "datetime.timedelta(milliseconds=4)",
     ),
+    "tzinfo": _ZONES,
+    "timezone": _ZONES,
     "Pattern": ("re.compile('a')", "re.compile('[0-9]+')"),
     "Path": (*FILES, "PurePosixPath('a/b.txt')", "PurePosixPath('a')"),
     "PurePath": ("PurePosixPath('a/b.txt')", "PurePosixPath('a')"),

@@ -33,6 +33,7 @@ _BY_NAME = (
     ("dict", r"(mapping|dct|d|kwargs|options|mapper|table)"),
     ("bool", r"((is|has|use|allow|with|keep)_.*|strict|reverse|verbose|case_sensitive|sort(ed)?|unique)"),
     ("bytes", r"(byte_?string|raw)"),
+    ("tzinfo", r"tz|tz_?info|time_?zone"),
 )
 _STRING_METHODS = frozenset(
     [
@@ -90,7 +91,8 @@ _WORDS = {
     "str": "str", "string": "str", "unicode": "str", "text": "str", "int": "int", "integer": "int", "float": "float",
     "number": "float", "bool": "bool", "boolean": "bool", "list": "list", "iterable": "list", "sequence": "list",
     "dict": "dict", "mapping": "dict", "callable": "Callable", "function": "Callable", "bytes": "bytes",
-    "tuple": "tuple", "set": "set",
+    "tuple": "tuple", "set": "set", "datetime": "datetime", "date": "date", "timedelta": "timedelta",
+    "tzinfo": "tzinfo", "path": "Path",
 }  # fmt: skip
 
 
@@ -138,7 +140,7 @@ def _documented(target: CallTarget, parameter: CallableParameter) -> list[str]:
     documentation = ast.get_docstring(target.node) or ""
     forms = (
         rf":type {name}: *([^\n]+)",
-        rf":param (\w+) {name}:",
+        rf":param ([^:\n]+?) {name}:",
         rf"^\s*`*{name}`* *\(([^)\n]+)\)",
         rf"^{name} : (.+)",
     )

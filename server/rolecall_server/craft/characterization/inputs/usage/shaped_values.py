@@ -117,7 +117,10 @@ class _Writer:
             return f"SimpleNamespace({', '.join(f'{name}={value}' for name, value in written.items())})"
         words = [f"{name}={value}" for name, value in written.items() if name not in _OF_MOCKS]
         told = {name: part for name, part in shape.answers.items() if part.has_parts or part.compared or part.types}
-        answers = [f"'{name}.return_value': {self.write(part, (*path, name), choice)}" for name, part in told.items()]
+        given = {name: self.write(part, (*path, name), choice) for name, part in told.items()}
+        awaited = {name: f"return_value={given[name]}" if name in given else "" for name in sorted(shape.awaited)}
+        words += [f"{name}=AsyncMock({answer})" for name, answer in awaited.items()]
+        answers = [f"'{name}.return_value': {value}" for name, value in given.items() if name not in awaited]
         words += [f"**{{{', '.join(answers)}}}"] if answers else []
         return f"MagicMock({', '.join(words)})"
 

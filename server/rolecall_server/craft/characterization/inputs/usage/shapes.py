@@ -33,6 +33,8 @@ class Shape:
     attributes: dict[str, Shape] = field(default_factory=dict[str, "Shape"])
     answers: dict[str, Shape] = field(default_factory=dict[str, "Shape"])
     """The values that its methods return."""
+    awaited: set[str] = field(default_factory=set[str])
+    """The methods of which the answer is awaited."""
     plain_methods: set[str] = field(default_factory=set[str])
     """The methods that are called which plain values have too."""
     items: list[Shape] = field(default_factory=list["Shape"])
@@ -61,17 +63,18 @@ def shapes_of(tree: ast.Module, target: CallTarget) -> Mapping[str, Shape]:
     class also as its methods read them.
     """
     methods = methods_of(target.owner, {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)})
-    start = methods.get("__init__") if isinstance(target.node, ast.ClassDef) else target.node
-    if start is None:
-        return {}
     functions = {**_functions_in(tree.body), **{f"self.{name}": node for name, node in methods.items()}}
-    known = {one.name: Shape() for one in target.parameters if not one.many}
     texts = _ModuleTexts(functions, tables_in(tree), dict(imports_in(list(ast.walk(tree)))))
-    reader = _PartReader(texts, known | {"self": Shape()}, frozenset([start]))
-    reader.read(start.body)
-    if isinstance(target.node, ast.ClassDef):
-        for method in methods.values():
-            _PartReader(texts, {"self": reader.known["self"]}, frozenset([start, method])).read(method.body)
+    known = {one.name: Shape() for one in target.parameters if not one.many}
+    if not isinstance(target.node, ast.ClassDef):
+        _PartReader(texts, known | {"self": Shape()}, frozenset([target.node])).read(target.node.body)
+        return known
+    # Without a constructor of its own it has the fields that it is built of.
+    this = Shape() if "__init__" in methods else Shape(attributes=dict(known))
+    for method in (methods.pop("__init__", None), *methods.values()):
+        if method is not None:
+            here = known | {"self": this} if method.name == "__init__" else {"self": this}
+            _PartReader(texts, here, frozenset([method])).read(method.body)
     return known
 
 
@@ -217,6 +220,15 @@ class _PartReader(ast.NodeVisitor):
             case _:
                 self._of(node)
                 self._follow(node)
+
+    def visit_Await(self, node: ast.Await) -> None:
+        match node.value:
+            case ast.Call(func=ast.Attribute(value=value, attr=method)) if shape := self._of(value):
+                if self._of(node.value) is not None:
+                    shape.awaited.add(method)
+            case _:
+                pass
+        self.generic_visit(node)
 
     def visit_BinOp(self, node: ast.BinOp) -> None:
         self.generic_visit(node)
