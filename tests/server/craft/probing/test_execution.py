@@ -271,6 +271,24 @@ async def test_elsewhere_the_clock_the_time_zone_and_the_order_of_sets_are_other
         assert one.outcome != other.outcome
 
 
+async def test_a_moment_that_does_not_hang_on_the_clock_is_the_same_where_the_clock_is_another(
+    stage_of: StageOf,
+) -> None:
+    stage = await stage_of("""
+        import datetime
+
+        def made(): return datetime.datetime(2024, 2, 29)
+        def read(): return datetime.date.fromisoformat("2024-02-29")
+        def later(when): return when + datetime.timedelta(days=1)
+        def is_moment(when): return isinstance(when, datetime.datetime)
+    """)
+    sources = ("made()", "read()", "later(datetime.datetime(2024, 2, 29))", "is_moment(made())")
+    here = await observed(stage, *sources)
+    there = await observed(stage, *sources, circumstances=RunConditions(clock_shift_days=400))
+    assert [one.outcome for one in here] == [one.outcome for one in there]
+    assert here[0].views == (("{}", "datetime.datetime(2024, 2, 29, 0, 0)"),)
+
+
 async def test_a_cached_function_is_seen_at_work_each_time(stage_of: StageOf) -> None:
     stage = await stage_of("import functools\n\n@functools.cache\ndef square(x):\n    return x * x\n")
     first, second = await observed(stage, "square(2)", "square(1 + 1)")

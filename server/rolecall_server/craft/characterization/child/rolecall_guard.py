@@ -103,12 +103,24 @@ def shift_clock(days: int) -> None:
     time.time = lambda: real_time() + shift.total_seconds()
     real_date, real_datetime = datetime.date, datetime.datetime
 
-    class Date(real_date):
+    class Real(type):
+        """Makes objects of the real class, which tell and compare as always, and takes them for its own."""
+
+        def __call__(cls, *arguments: Any, **words: Any) -> Any:
+            return type.__call__(real.get(cls, cls), *arguments, **words)
+
+        def __instancecheck__(cls, value: Any) -> bool:
+            return isinstance(value, real[cls]) if cls in real else type.__instancecheck__(cls, value)
+
+        def __subclasscheck__(cls, other: Any) -> bool:
+            return issubclass(other, real[cls]) if cls in real else type.__subclasscheck__(cls, other)
+
+    class Date(real_date, metaclass=Real):
         @classmethod
         def today(cls) -> Any:
             return real_date.today() + shift
 
-    class DateTime(real_datetime):
+    class DateTime(real_datetime, metaclass=Real):
         @classmethod
         def now(cls, tz: Any = None) -> Any:
             return real_datetime.now(tz) + shift
@@ -122,6 +134,7 @@ def shift_clock(days: int) -> None:
         def today(cls) -> Any:
             return real_datetime.now() + shift
 
+    real: dict[Any, Any] = {Date: real_date, DateTime: real_datetime}
     datetime.date, datetime.datetime = Date, DateTime  # type: ignore[misc]
 
 

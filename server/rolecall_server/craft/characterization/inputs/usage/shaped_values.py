@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from rolecall_server.craft.characterization.inputs.domains import ValueSources, expressions_of, interleaved
-from rolecall_server.craft.characterization.inputs.usage.likely_types import types_by_name
+from rolecall_server.craft.characterization.inputs.domains import ValueSources, expressions, expressions_of, interleaved
+from rolecall_server.craft.characterization.inputs.usage.likely_types import PLAIN_TYPES, types_by_name, types_named
 from rolecall_server.craft.characterization.inputs.usage.shapes import Shape
 from rolecall_server.craft.characterization.inputs.usage.text_forms import FORMS
 
@@ -20,6 +21,8 @@ _OF_A_TYPE = 3
 _ANY = ("'a'", "1")
 _OF_MOCKS = frozenset({"name", "spec", "side_effect", "return_value", "wraps", "mock_calls", "method_calls"})
 """Attributes that mean something else to a mock."""
+
+_TELLING = PLAIN_TYPES - {"Any", "object", "None"}
 
 _Path = tuple[str, ...]
 
@@ -116,7 +119,11 @@ class _Writer:
         if not _is_object_with_methods(shape):
             return f"SimpleNamespace({', '.join(f'{name}={value}' for name, value in written.items())})"
         words = [f"{name}={value}" for name, value in written.items() if name not in _OF_MOCKS]
-        told = {name: part for name, part in shape.answers.items() if part.has_parts or part.compared or part.types}
+        told = {
+            name: part
+            for name, part in shape.answers.items()
+            if part.has_parts or part.compared or part.types or _returned(name, self._sources)
+        }
         given = {name: self.write(part, (*path, name), choice) for name, part in told.items()}
         awaited = {name: f"return_value={given[name]}" if name in given else "" for name in sorted(shape.awaited)}
         words += [f"{name}=AsyncMock({answer})" for name, answer in awaited.items()]
@@ -130,7 +137,7 @@ def _leaf_values(shape: Shape, name: str, sources: ValueSources) -> list[str]:
     compared = [value for value in dict.fromkeys(shape.compared) if value != "None"]
     kinds = [kind for kind in dict.fromkeys(shape.types) if kind != "bool"] or types_by_name(name)
     types = sorted(kinds, key=lambda kind: kind not in FORMS)
-    typed = interleaved(*(expressions_of(kind, sources)[:_OF_A_TYPE] for kind in types[:2]))
+    typed = _returned(name, sources) or interleaved(*(expressions_of(kind, sources)[:_OF_A_TYPE] for kind in types[:2]))
     if compared:
         alike = [value for value in typed if value not in compared and _is_text(value) == _is_text(compared[-1])]
         typed = alike or [_beside(compared[-1])]
@@ -138,6 +145,15 @@ def _leaf_values(shape: Shape, name: str, sources: ValueSources) -> list[str]:
     if not typed and "bool" in shape.types:
         typed = ["True", "False"]
     return [*(typed or _ANY), *(["None"] if "None" in shape.compared else [])]
+
+
+def _returned(method: str, sources: ValueSources) -> list[str]:
+    """Return a few values of the plain type that the repository says a method of that name returns."""
+    classes = (*sources.survey.classes.values(), *sources.classes.values())
+    methods = (one for node in classes for one in node.body if isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef))
+    annotations = (one.returns for one in methods if one.name == method and one.returns is not None)
+    said = next((one for one in annotations if types_named(one) <= _TELLING), None)
+    return [] if said is None else [value for value in expressions(said, sources)[:_OF_A_TYPE] if value != "None"]
 
 
 def _is_text(source: str) -> bool:
