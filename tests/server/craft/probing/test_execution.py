@@ -289,6 +289,22 @@ async def test_a_moment_that_does_not_hang_on_the_clock_is_the_same_where_the_cl
     assert here[0].views == (("{}", "datetime.datetime(2024, 2, 29, 0, 0)"),)
 
 
+async def test_a_moment_in_a_zone_is_written_with_the_zone_if_that_can_be_written(stage_of: StageOf) -> None:
+    stage = await stage_of("""
+        import datetime, zoneinfo
+
+        class Mine(datetime.tzinfo):
+            def utcoffset(self, when): return datetime.timedelta(hours=1)
+
+        def here(): return datetime.datetime(2024, 2, 29, tzinfo=zoneinfo.ZoneInfo("Etc/UTC"))
+        def there(): return datetime.datetime(2024, 2, 29, tzinfo=Mine())
+    """)
+    here, there = await observed(stage, "here()", "there()")
+    assert here.views == (("{}", "datetime.datetime(2024, 2, 29, 0, 0, tzinfo=zoneinfo.ZoneInfo(key='Etc/UTC'))"),)
+    assert dict(here.imports)["zoneinfo"] == ""
+    assert "Mine" not in str(there.views)
+
+
 async def test_a_cached_function_is_seen_at_work_each_time(stage_of: StageOf) -> None:
     stage = await stage_of("import functools\n\n@functools.cache\ndef square(x):\n    return x * x\n")
     first, second = await observed(stage, "square(2)", "square(1 + 1)")

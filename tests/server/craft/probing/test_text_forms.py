@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Awaitable, Callable
 from random import Random
 
 import pytest
 
+from rolecall_server.craft.characterization import HouseStyle, Stage, Study, Subject, study, write_test_file
 from rolecall_server.craft.characterization.inputs.calls import calls_of
 from rolecall_server.craft.characterization.inputs.domains import ValueSources
 from rolecall_server.craft.characterization.inputs.survey import survey
@@ -80,3 +82,18 @@ def _number(word):
     return WORDS[word]
 """
     assert {"'low'", "'high'"} <= given(text)
+
+
+async def test_a_file_that_says_it_is_ascii_gets_no_other_characters(
+    stage_of: Callable[..., Awaitable[Stage]],
+) -> None:
+    text = (
+        'def accented(word: str):\n    if word != "\\xe9":\n        raise ValueError("no")\n    return word + "\\xe8"\n'
+    )
+    found = await study(await stage_of(text), Subject(text, budget_s=1.0), lambda message, fraction: None)
+    assert isinstance(found, Study), found
+    plain = write_test_file(found, "thing", HouseStyle(), base='"""Tests."""\n') or ""
+    assert "\xe9" in plain
+    ascii_alone = write_test_file(found, "thing", HouseStyle(), base="# -*- coding: ascii -*-\n") or ""
+    assert r"\xe9" in ascii_alone
+    assert ascii_alone.isascii()

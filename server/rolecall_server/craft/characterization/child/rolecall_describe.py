@@ -96,6 +96,11 @@ class _Writer:
     def _moment(self, value: Any) -> str:
         """Return a date or time, written by the module's own name for it."""
         written = repr(value)
+        zone = getattr(value, "tzinfo", None)
+        if type(zone).__module__ == "zoneinfo":
+            self.imports["zoneinfo"] = ""
+        elif zone is not None and type(zone) is not datetime.timezone:
+            raise _NoLiteralError
         if self.names.get("datetime") is datetime:
             self.imports["datetime"] = ""
             return written

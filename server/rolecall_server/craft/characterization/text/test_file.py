@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from random import Random
 
@@ -13,6 +14,9 @@ from rolecall_server.craft.characterization.text.placing import extended, names_
 from rolecall_server.craft.characterization.text.rendering import render
 
 BACKWARDS = -1
+
+_ENCODING = re.compile(r"[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
+"""Source: PEP 263."""
 
 
 def write_test_file(
@@ -43,7 +47,17 @@ def write_test_file(
         Random(order).shuffle(groups)
     imports = dict(found.borrowed) | {name: source for seen in found.cases.values() for name, source in seen.imports}
     rendered = render(groups, module, found.survey.names, imports, style, class_name=_class_name(module, taken))
-    return new_file(rendered, module, style) if base is None else extended(base, rendered, module, style)
+    if base is None:
+        return new_file(rendered, module, style)
+    text = extended(base, rendered, module, style)
+    # Files are written in UTF-8, which is not what such a file says of itself.
+    return text.encode("ascii", "backslashreplace").decode() if _is_of_another_encoding(base) else text
+
+
+def _is_of_another_encoding(text: str) -> bool:
+    """Return whether a file whose characters are all ASCII says that it has another encoding than UTF-8."""
+    said = [_ENCODING.match(line) for line in text.splitlines()[:2]]
+    return text.isascii() and any(one is not None and one[1].lower() not in ("utf-8", "utf8") for one in said)
 
 
 def _class_name(module: str, taken: Collection[str]) -> str:
