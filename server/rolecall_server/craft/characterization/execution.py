@@ -123,7 +123,10 @@ async def kill(
     """
     calls = list(dict.fromkeys(call for _, tried in trials for call in tried))
     numbers = {call: number for number, call in enumerate(calls)}
-    asked = [{**_asked(number, call), "outcome": known[call].outcome} for number, call in enumerate(calls)]
+    asked = [
+        {**_asked(number, call), "outcome": known[call].outcome, "said": known[call].said}
+        for number, call in enumerate(calls)
+    ]
     mutants = [
         {
             "id": number,

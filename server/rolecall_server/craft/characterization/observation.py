@@ -16,6 +16,7 @@ Arc = tuple[int, int]
 """A line that follows another in one run of a function; a negative one stands for the function's start or end."""
 
 
+_MAX_SAID = 60
 DOCUMENTED, IN_REPOSITORY, LIKELY, MADE_UP, THROUGH_ANOTHER, NEAR_ANOTHER, STOOD_IN = range(7)
 """Where calls come from: an example in a docstring, a call in the repository, the types that the callable has or very
 likely has, anything else. The next two are calls of another module's function, through which the code is reached: as
@@ -133,6 +134,13 @@ class Observation:
             # Without its message, which may differ where the behaviour does not; `stable` empties one that does.
             return ("raises", self.type_name, (), (), "")
         return (self.kind, "", self.views, self.effects, self.printed)
+
+    @property
+    def said(self) -> str:
+        """Return the beginning of what the exception says, which a test asserts too; empty where that is not plain."""
+        if len(self.message) > _MAX_SAID:
+            return self.message[:_MAX_SAID].rpartition(" ")[0] if self.message.isprintable() else ""
+        return self.message if self.message.isprintable() else ""
 
     @property
     def lines(self) -> frozenset[int]:

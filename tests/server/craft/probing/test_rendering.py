@@ -75,12 +75,20 @@ def test_what_is_the_same_in_all_cases_is_written_once() -> None:
     assert text.endswith('def test_f(x):\n    assert f(x, "a") is True')
 
 
-def test_an_exception_is_held_to_its_type_and_to_words_that_all_cases_share() -> None:
+def test_an_exception_is_held_to_its_type_and_to_its_words_where_these_are_known() -> None:
     one, other = calls("f({0})", ("1",), ("2",))
     text = text_of({one: raises("ValueError", "too low (0)"), other: raises("ValueError", "too low (0)")})
     assert '    with pytest.raises(ValueError, match=r"too low \\(0\\)"):\n        f(x)' in text
     text = text_of({one: raises("ValueError", "1 is odd"), other: raises("ValueError", "")})
-    assert "    with pytest.raises(ValueError):\n        f(x)" in text
+    assert '    with pytest.raises(ValueError, match="1 is odd"):\n        f(1)' in text
+    assert "    with pytest.raises(ValueError):\n        f(2)" in text
+
+
+def test_of_a_long_message_the_beginning_is_asserted() -> None:
+    (one,) = calls("f({0})", ("1",))
+    words = "the list of arguments is longer than what the callable that was given can take"
+    text = text_of({one: raises("ValueError", words)})
+    assert 'match="the list of arguments is longer than what the callable that"' in text
 
 
 def test_an_exception_is_held_to_the_words_of_each_case_where_they_differ() -> None:

@@ -118,7 +118,8 @@ class Mutations:
             return verdict
         for number in mutant["calls"]:
             seen = probe.observe(self.calls[number])
-            if outcome(seen) != self.calls[number]["outcome"]:
+            known = self.calls[number]
+            if outcome(seen) != known["outcome"] or known["said"] not in seen.get("message", ""):
                 return {**verdict, "call": number}
         return {**verdict, "killed": False}
 

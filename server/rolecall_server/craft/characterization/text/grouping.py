@@ -28,7 +28,6 @@ _OPERATIONS = {
 _RESERVED = frozenset(
     {"request", "call", "self", "cls", "pytest", "capsys", "monkeypatch", FOLDER, "expected", "result", "printed"}
 )
-_MAX_MESSAGE = 60
 
 
 @dataclass(frozen=True)
@@ -102,7 +101,7 @@ def _form(call: CandidateCall, seen: Observation) -> Hashable:
     effects = tuple((number, tuple(template for template, _ in found)) for number, found in seen.effects)
     outcome = (views, effects, bool(seen.printed))
     if seen.kind == "raises":
-        outcome = (seen.type_name, seen.exception_module, seen.lazily)
+        outcome = (seen.type_name, seen.exception_module, seen.lazily, bool(seen.said))
     # What takes statements to make stands in the body of a test, so that its cases have to share it.
     prepared = tuple(operand if holds_preparation(operand) or FOLDER in operand else "" for operand in call.operands)
     # The folder is there in the body of a test alone, and so is what names it.
@@ -117,7 +116,7 @@ def _group(
     first, one = calls[0], seen[0]
     names = _operand_names(first.names, module_names)
     operands = tuple(Column(name, tuple(call.operands[place] for call in calls)) for place, name in enumerate(names))
-    messages = [each.message if len(each.message) <= _MAX_MESSAGE else "" for each in seen]
+    messages = [each.said for each in seen]
     alike = len(set(messages)) == 1
     effects = tuple(
         (number, template, Column(f"{names[number]}_after", tuple(each.effects[place][1][row][1] for each in seen)))
@@ -133,15 +132,11 @@ def _group(
         exception=one.type_name if one.kind == "raises" else "",
         exception_module=one.exception_module,
         message=messages[0] if alike else "",
-        messages=None if alike or not all(map(_is_plain, messages)) else _messages(messages, names),
+        messages=None if alike else _messages(messages, names),
         warns=tuple(name for name, _ in one.warns),
         patched=first.patched,
         printed=Column("printed", tuple(repr(each.printed) for each in seen)) if one.printed else None,
     )
-
-
-def _is_plain(message: str) -> bool:
-    return bool(message) and message.isprintable()
 
 
 def _messages(messages: Sequence[str], operands: Collection[str]) -> Column:
