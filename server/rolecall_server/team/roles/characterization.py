@@ -12,6 +12,7 @@ from rolecall_analysis import module_names, tests_of
 from rolecall_server.craft.characterization import HouseStyle, Stage, Study, read_style, study, write_test_file
 from rolecall_server.craft.characterization.inputs.call_forms import THROUGH
 from rolecall_server.craft.characterization.inputs.domains import IMPORTS
+from rolecall_server.craft.characterization.inputs.stand_ins import holds_stand_in
 from rolecall_server.craft.characterization.inputs.survey import is_private
 from rolecall_server.craft.characterization.observation import STOOD_IN
 from rolecall_server.craft.characterization.text.placing import names_of_tests_on, names_of_tests_using, tests_added
@@ -273,8 +274,9 @@ def _tested(found: Study) -> Iterator[str]:
         yield f"Tested: {_listed(public)}, because {are}{more}."
     if private := [name for name in own if is_private(name)]:
         yield f"Tested though private, as nothing public was called that leads there: {_listed(private)}."
-    if mocked := list(dict.fromkeys(call.target for call in found.cases if call.origin == STOOD_IN)):
-        yield f"{_MOCKED}: {_listed(mocked)}."
+    mocked = [call for call in found.cases if call.origin == STOOD_IN and any(map(holds_stand_in, call.operands))]
+    if mocked:
+        yield f"{_MOCKED}: {_listed(list(dict.fromkeys(call.target for call in mocked)))}."
     if through:
         names = sorted(name.removeprefix(THROUGH) for name in through)
         yield f"Reached as the existing tests do, through functions of other modules: {_listed(names)}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import textwrap
 
 from rolecall_server.craft.characterization.inputs.domains import ValueSources
@@ -81,3 +82,23 @@ def test_methods_that_the_class_has_from_elsewhere_or_leaves_to_others_are_mocks
     )
     steps = "[(queue := Queue()), setattr(queue, 'send', MagicMock()), setattr(queue, '_name', MagicMock()), queue][-1]"
     assert any(call.source.startswith(f"{steps}.put(") for call in calls), [call.source for call in calls]
+
+
+def test_a_constant_that_is_read_is_another_one_item_by_item() -> None:
+    text = """
+        VERSION = (1, 2, "rc")
+        LIMITS = {"a": 1}
+        NAME = "shop"
+
+        def release():
+            return _short() + LIMITS["a"]
+
+        def _short():
+            return VERSION[0]
+    """
+    calls = mocked(text, "release")
+    assert {call.patched for call in calls} == {((0, "shop.cart.VERSION"),)}
+    others = [[repr(one) for one in ast.literal_eval(call.operands[0])] for call in calls]
+    differing = [[one for one, was in zip(other, ("1", "2", "'rc'"), strict=True) if one != was] for other in others]
+    assert len(others) > 6
+    assert all(len(one) == 1 for one in differing)

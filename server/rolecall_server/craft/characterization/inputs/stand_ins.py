@@ -2,7 +2,7 @@
 
 A client that sends is the usual case: with a mock as its transport a test can say what it sends. A mock is given to the
 call or to the class of the object it needs, or is set as an attribute of that object, or takes the place of a name that
-the module imports.
+the module imports. A constant of the module may be another one in the same way.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
+from random import Random
 
 from rolecall_server.craft.characterization.inputs.call_forms import build, build_with_receiver, snake_case
 from rolecall_server.craft.characterization.inputs.calls import values_for
@@ -27,7 +28,9 @@ from rolecall_server.craft.characterization.inputs.usage.likely_types import (
 )
 from rolecall_server.craft.characterization.inputs.usage.shaped_values import shaped_values
 from rolecall_server.craft.characterization.inputs.usage.shapes import methods_of, shapes_of
+from rolecall_server.craft.characterization.inputs.variation import vary_expression
 from rolecall_server.craft.characterization.observation import STOOD_IN, CandidateCall, Observation
+from rolecall_server.python_trees import parse_expression
 
 _STAND_IN = "MagicMock()"
 _TO_AWAIT = ("AsyncMock()", "MagicMock(return_value=AsyncMock())")
@@ -36,6 +39,9 @@ _MAX_CALLS = 60
 _MAX_MAKERS = 4
 _MAX_RECEIVERS = 2
 _MAX_PATCHED = 8
+_VARIATIONS = 16
+_VARIATIONS_OF_ITEM = 6
+_MAX_PARTS_OF_CONSTANT = 24
 _NEAR = 2
 """So many names away from the target a name of the module is still replaced."""
 _VALUES = 5
@@ -56,7 +62,7 @@ def is_stand_in(source: str) -> bool:
     return source.startswith(("MagicMock(", "AsyncMock("))
 
 
-def _holds_stand_in(source: str) -> bool:
+def holds_stand_in(source: str) -> bool:
     """Return whether an expression makes a mock, or something that holds one."""
     return "Mock(" in source
 
@@ -69,7 +75,7 @@ def with_stand_ins(
     *maker* builds the objects of its class, where it needs one.
     """
     subject = _Subject(target, maker, sources)
-    found = (_given(subject), _set(subject), _patched(subject, module))
+    found = (_given(subject), _set(subject), _patched(subject, module), _with_constants(subject, module))
     calls = (call for ways in found for call in islice(ways, _MAX_CALLS))
     return [replace(call, origin=STOOD_IN) for call in dict.fromkeys(calls)]
 
@@ -169,7 +175,7 @@ def _given(subject: _Subject) -> Iterator[CandidateCall]:
             *(build_with_receiver(target, given, one, each) for one, each in made for given in arguments),
             *(build(target, given, one) for one in subject.receivers() for given in arguments),
         ]
-    yield from (call for call in calls if any(map(_holds_stand_in, call.operands)))
+    yield from (call for call in calls if any(map(holds_stand_in, call.operands)))
 
 
 def _set(subject: _Subject) -> Iterator[CandidateCall]:
@@ -223,6 +229,48 @@ def _patched(subject: _Subject, module: str) -> Iterator[CandidateCall]:
             yield from (
                 _with_patches(call, group, stand_in, module) for call in calls for stand_in in subject.stand_ins
             )
+
+
+def _with_constants(subject: _Subject, module: str) -> Iterator[CandidateCall]:
+    """Yield calls for which a constant of the *module* that the target, or what it calls, reads is another one."""
+    for name, value in dict(_constants_read(subject)).items():
+        others = dict.fromkeys(_varied(value, subject.sources.strings, Random(name)))
+        calls = [
+            build(subject.target, given, one) for one in subject.receivers() for given in islice(subject.plain(), 1)
+        ]
+        yield from (_with_patches(call, (name,), other, module) for call in calls for other in others)
+
+
+def _varied(constant: ast.expr, strings: Sequence[str], random: Random) -> Iterator[str]:
+    """Yield other values for a *constant*; of a tuple or list those in which one item is another."""
+    if not isinstance(constant, ast.Tuple | ast.List):
+        yield from (vary_expression(ast.unparse(constant), strings, random) for _ in range(_VARIATIONS))
+        return
+    items = [ast.unparse(one) for one in constant.elts]
+    for place, item in enumerate(items):
+        for other in {vary_expression(item, strings, random): None for _ in range(_VARIATIONS_OF_ITEM)}:
+            yield ast.unparse(
+                type(constant)([parse_expression(one) for one in [*items[:place], other, *items[place + 1 :]]])
+            )
+
+
+def _constants_read(subject: _Subject) -> Iterator[tuple[str, ast.expr]]:
+    """Yield the names of the module that are bound to a literal and that the target, or what it calls, reads."""
+    survey = subject.sources.survey
+    related = related_nodes(survey, subject.target)
+    for node in related:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if related[node] <= _NEAR and _is_literal(value):
+                yield name, value
+            case _:
+                pass
+
+
+def _is_literal(node: ast.expr) -> bool:
+    """Return whether a value is written out, and has a part that can be another."""
+    parts = [*ast.walk(node)]
+    plain = ast.Constant | ast.Tuple | ast.List | ast.UnaryOp | ast.expr_context | ast.unaryop
+    return all(isinstance(part, plain) for part in parts) and len(parts) <= _MAX_PARTS_OF_CONSTANT
 
 
 def _with_patches(call: CandidateCall, names: Sequence[str], stand_in: str, module: str) -> CandidateCall:
