@@ -305,6 +305,14 @@ async def test_a_moment_in_a_zone_is_written_with_the_zone_if_that_can_be_writte
     assert "Mine" not in str(there.views)
 
 
+async def test_a_mock_tells_the_methods_it_was_asked_for_and_not_that_its_length_or_text_was(stage_of: StageOf) -> None:
+    stage = await stage_of("def read(shop):\n    return len(shop.names(2)), str(shop.place), shop.close()\n")
+    asked = CandidateCall("read", "read({0})", ("MagicMock()",), ("shop",))
+    found = await observe(stage, [asked], trace=True)
+    assert isinstance(found, Observed), found
+    assert found.observations[asked].effects == ((0, (("{}.method_calls", "[call.names(2), call.close()]"),)),)
+
+
 async def test_a_cached_function_is_seen_at_work_each_time(stage_of: StageOf) -> None:
     stage = await stage_of("import functools\n\n@functools.cache\ndef square(x):\n    return x * x\n")
     first, second = await observed(stage, "square(2)", "square(1 + 1)")

@@ -43,7 +43,7 @@ def asked(value: Any, names: dict[str, Any]) -> tuple[list[list[str]], dict[str,
     found: list[list[str]] = []
     imports: dict[str, str] = {}
     for template, mock in held(value).items():
-        found += _calls(template, mock.mock_calls, names, imports)
+        found += _calls(template, mock, names, imports)
     found += set_on(value)
     return [view for view in found if len(view[1]) <= _MAX_LITERAL][:_MAX_VIEWS], imports
 
@@ -59,13 +59,22 @@ def set_on(value: Any) -> list[list[str]]:
     ]
 
 
-def _calls(template: str, calls: list[Any], names: dict[str, Any], imports: dict[str, str]) -> list[list[str]]:
-    """Return a view of the *calls* that a mock got: of their names alone where an argument has no literal."""
+def _calls(template: str, mock: Any, names: dict[str, Any], imports: dict[str, str]) -> list[list[str]]:
+    """Return a view of the calls that a *mock* got: of their names alone where an argument has no literal."""
+    calls, attribute = list(mock.mock_calls), "mock_calls"
+    # `call.total.__len__()` is the length of `call.total`; and that something was asked for its length is no news.
+    if any(_is_taken(name) for name, _, _ in calls) and all(name.strip("()") for name, _, _ in calls):
+        calls, attribute = list(mock.method_calls), "method_calls"
     written = [_written(name, given, words, names, imports) for name, given, words in calls]
-    if "" in written:
-        return [[f"[name for name, _, _ in {template}.mock_calls]", repr([name for name, _, _ in calls])]]
+    if "" in written or any(_is_taken(name) for name, _, _ in calls):
+        return [[f"[name for name, _, _ in {template}.{attribute}]", repr([name for name, _, _ in calls])]]
     imports.update({"call": "unittest.mock"} if written else {})
-    return [[f"{template}.mock_calls", f"[{', '.join(written)}]"]] if written else []
+    return [[f"{template}.{attribute}", f"[{', '.join(written)}]"]] if written else []
+
+
+def _is_taken(name: str) -> bool:
+    """Return whether `call` has a method of its own of a name in *name*."""
+    return any(part.startswith("__") and hasattr(tuple, part) for part in name.replace("()", "").split("."))
 
 
 def _written(

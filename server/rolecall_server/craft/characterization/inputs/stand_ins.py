@@ -244,14 +244,18 @@ def _with_constants(subject: _Subject, module: str) -> Iterator[CandidateCall]:
 def _varied(constant: ast.expr, strings: Sequence[str], random: Random) -> Iterator[str]:
     """Yield other values for a *constant*; of a tuple or list those in which one item is another."""
     if not isinstance(constant, ast.Tuple | ast.List):
-        yield from (vary_expression(ast.unparse(constant), strings, random) for _ in range(_VARIATIONS))
+        yield from _others(constant, _VARIATIONS, strings, random)
         return
-    items = [ast.unparse(one) for one in constant.elts]
-    for place, item in enumerate(items):
-        for other in {vary_expression(item, strings, random): None for _ in range(_VARIATIONS_OF_ITEM)}:
-            yield ast.unparse(
-                type(constant)([parse_expression(one) for one in [*items[:place], other, *items[place + 1 :]]])
-            )
+    for place, item in enumerate(constant.elts):
+        for other in _others(item, _VARIATIONS_OF_ITEM, strings, random):
+            items = [*constant.elts[:place], parse_expression(other), *constant.elts[place + 1 :]]
+            yield ast.unparse(type(constant)(items))
+
+
+def _others(value: ast.expr, count: int, strings: Sequence[str], random: Random) -> list[str]:
+    source = ast.unparse(value)
+    varied = (vary_expression(source, strings, random) for _ in range(count))
+    return [one for one in dict.fromkeys(varied) if one != source]
 
 
 def _constants_read(subject: _Subject) -> Iterator[tuple[str, ast.expr]]:

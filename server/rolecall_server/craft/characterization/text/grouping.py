@@ -198,7 +198,7 @@ def _name(call: CandidateCall, seen: Observation, names: Sequence[str], used: se
         stem += f"_raises_{snake_case(seen.type_name.rpartition('.')[2])}"
     elif seen.effects:
         (number, ((template, _), *_)), *_ = seen.effects
-        does = "asks" if template.endswith(".mock_calls") or "_calls]" in template else "changes"
+        does = "asks" if template.endswith("_calls") or "_calls]" in template else "changes"
         stem += f"_{does}_{names[number].strip('_')}"
         stem += "_and_returns_its_answer" if " is {" in call.template else ""
     elif seen.printed:
