@@ -15,8 +15,8 @@ from itertools import islice
 from random import Random
 
 from rolecall_server.craft.characterization.inputs.call_forms import build, build_with_receiver, snake_case
-from rolecall_server.craft.characterization.inputs.calls import values_for
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, rows_of
+from rolecall_server.craft.characterization.inputs.parameter_values import values_for
 from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import AnyFunction, CallableParameter, CallTarget
 from rolecall_server.craft.characterization.inputs.usage.likely_types import (
