@@ -12,7 +12,7 @@ from rolecall_server.craft.characterization import HouseStyle, Stage, Study, Sub
 from rolecall_server.craft.characterization.inputs.calls import calls_of
 from rolecall_server.craft.characterization.inputs.domains import ValueSources
 from rolecall_server.craft.characterization.inputs.survey import survey
-from rolecall_server.craft.characterization.inputs.usage.text_forms import FORMS, form_read_by, forms_by_name
+from rolecall_server.craft.characterization.inputs.text_forms import FORMS, form_read_by, forms_by_name
 
 
 def given(text: str) -> set[str]:

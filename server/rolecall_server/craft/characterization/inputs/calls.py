@@ -16,7 +16,6 @@ from rolecall_server.craft.characterization.inputs.domains import (
     instances_of,
     interleaved,
 )
-from rolecall_server.craft.characterization.inputs.parameter_values import likely_values, typed_values, values_for
 from rolecall_server.craft.characterization.inputs.survey import (
     BUILTIN_NAMES,
     CallableParameter,
@@ -25,6 +24,7 @@ from rolecall_server.craft.characterization.inputs.survey import (
     constructor_parameters,
     last_name,
 )
+from rolecall_server.craft.characterization.inputs.usage.parameter_values import likely_values, typed_values, values_for
 from rolecall_server.craft.characterization.observation import LIKELY, MADE_UP, CandidateCall
 
 MAX_CALLS = 400

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES, Survey, last_name
-from rolecall_server.craft.characterization.inputs.usage.text_forms import FORMS
+from rolecall_server.craft.characterization.inputs.text_forms import FORMS
 from rolecall_server.python_trees import parse_expression
 
 _MAX_DEPTH = 3

@@ -16,7 +16,6 @@ from random import Random
 
 from rolecall_server.craft.characterization.inputs.call_forms import build, build_with_receiver, snake_case
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, instances_of, rows_of
-from rolecall_server.craft.characterization.inputs.parameter_values import values_for
 from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import AnyFunction, CallableParameter, CallTarget
 from rolecall_server.craft.characterization.inputs.usage.likely_types import (
@@ -26,6 +25,7 @@ from rolecall_server.craft.characterization.inputs.usage.likely_types import (
     treated_as,
     types_named,
 )
+from rolecall_server.craft.characterization.inputs.usage.parameter_values import values_for
 from rolecall_server.craft.characterization.inputs.usage.shaped_values import shaped_values
 from rolecall_server.craft.characterization.inputs.usage.shapes import methods_of, shapes_of
 from rolecall_server.craft.characterization.inputs.variation import vary_expression

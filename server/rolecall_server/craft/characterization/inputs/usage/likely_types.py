@@ -6,7 +6,7 @@ import ast
 import re
 
 from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
-from rolecall_server.craft.characterization.inputs.usage.text_forms import forms_by_name
+from rolecall_server.craft.characterization.inputs.text_forms import forms_by_name
 
 ANYTHING = "Any"
 PLAIN_TYPES = frozenset(

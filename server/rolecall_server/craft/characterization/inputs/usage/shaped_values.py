@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rolecall_server.craft.characterization.inputs.domains import ValueSources, expressions, expressions_of, interleaved
+from rolecall_server.craft.characterization.inputs.text_forms import FORMS
 from rolecall_server.craft.characterization.inputs.usage.likely_types import PLAIN_TYPES, types_by_name, types_named
 from rolecall_server.craft.characterization.inputs.usage.shapes import Shape
-from rolecall_server.craft.characterization.inputs.usage.text_forms import FORMS
 
 _MAX_VALUES = 24
 _MAX_PARTS = 12

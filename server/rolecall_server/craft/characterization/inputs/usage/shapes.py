@@ -12,8 +12,8 @@ from functools import lru_cache
 from keyword import iskeyword
 
 from rolecall_server.craft.characterization.inputs.survey import AnyFunction, CallTarget, imports_in, last_name
+from rolecall_server.craft.characterization.inputs.text_forms import form_read_by
 from rolecall_server.craft.characterization.inputs.usage.likely_types import treated_as
-from rolecall_server.craft.characterization.inputs.usage.text_forms import form_read_by
 
 _MAX_CALLS_DEEP = 2
 """So many calls away from the target a part is still followed."""

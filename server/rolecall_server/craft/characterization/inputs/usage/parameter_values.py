@@ -20,6 +20,7 @@ from rolecall_server.craft.characterization.inputs.domains import (
 )
 from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
+from rolecall_server.craft.characterization.inputs.text_forms import FORMS, forms_by_name
 from rolecall_server.craft.characterization.inputs.usage.kinship import kin_of
 from rolecall_server.craft.characterization.inputs.usage.likely_types import (
     ANYTHING,
@@ -30,7 +31,6 @@ from rolecall_server.craft.characterization.inputs.usage.likely_types import (
 )
 from rolecall_server.craft.characterization.inputs.usage.shaped_values import shaped_values
 from rolecall_server.craft.characterization.inputs.usage.shapes import Shape, shapes_of
-from rolecall_server.craft.characterization.inputs.usage.text_forms import FORMS, forms_by_name
 
 _MAX_OF_KIN = 12
 _OPEN = frozenset({"dict", "Dict", "Mapping", "list", "List", "Sequence", "Iterable", "Any", "object"})
