@@ -14,7 +14,6 @@ from rolecall_server.craft.characterization.behaviour import cluster
 from rolecall_server.craft.characterization.execution import Observed, RunConditions, Stage, observe
 from rolecall_server.craft.characterization.inputs.call_forms import call_of_result
 from rolecall_server.craft.characterization.inputs.calls import MAX_CALLS, Example, calls_of, values_for
-from rolecall_server.craft.characterization.inputs.command_line import calls_with_command_lines
 from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources, interleaved, rows_of
 from rolecall_server.craft.characterization.inputs.literals import Literals, literals_in
 from rolecall_server.craft.characterization.inputs.neighbours import NearbyModule, Neighbourhood
@@ -27,6 +26,7 @@ from rolecall_server.craft.characterization.inputs.survey import (
     constructor_parameters,
     is_private,
 )
+from rolecall_server.craft.characterization.inputs.usage.command_line import calls_with_command_lines
 from rolecall_server.craft.characterization.inputs.variation import vary
 from rolecall_server.craft.characterization.observation import (
     DOCUMENTED,

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from rolecall_server.craft.characterization import HouseStyle, Stage, Study, Subject, study, write_test_file
-from rolecall_server.craft.characterization.inputs.command_line import command_lines
+from rolecall_server.craft.characterization.inputs.usage.command_line import command_lines
 from rolecall_server.python_trees import parse_python
 
 StageOf = Callable[..., Awaitable[Stage]]

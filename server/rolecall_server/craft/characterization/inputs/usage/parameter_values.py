@@ -6,11 +6,6 @@ import ast
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rolecall_server.craft.characterization.inputs.command_line import (
-    command_lines,
-    parses_command_line,
-    takes_command_line,
-)
 from rolecall_server.craft.characterization.inputs.domains import (
     ValueSources,
     expressions,
@@ -21,6 +16,11 @@ from rolecall_server.craft.characterization.inputs.domains import (
 from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, last_name
 from rolecall_server.craft.characterization.inputs.text_forms import FORMS, forms_by_name
+from rolecall_server.craft.characterization.inputs.usage.command_line import (
+    command_lines,
+    parses_command_line,
+    takes_command_line,
+)
 from rolecall_server.craft.characterization.inputs.usage.kinship import kin_of
 from rolecall_server.craft.characterization.inputs.usage.likely_types import (
     ANYTHING,
