@@ -97,3 +97,12 @@ async def test_a_file_that_says_it_is_ascii_gets_no_other_characters(
     ascii_alone = write_test_file(found, "thing", HouseStyle(), base="# -*- coding: ascii -*-\n") or ""
     assert r"\xe9" in ascii_alone
     assert ascii_alone.isascii()
+
+
+def test_what_reads_python_is_given_nodes_of_it_and_what_asks_for_a_type_some() -> None:
+    nodes = given("import ast\n\ndef read(node: ast.FunctionDef):\n    return node.name\n")
+    assert nodes == {r"ast.parse('def f(a, b=2):\n    return a + b').body[0]"}
+    many = given("import ast\n\ndef read(node):\n    return ast.dump(node)\n")
+    kinds = {type(eval(source, {"ast": ast})).__name__ for source in many if source.startswith("ast.parse(")}
+    assert {"Call", "ClassDef", "If", "Lambda"} <= kinds
+    assert "typing.Optional[int]" in given("def read(type_):\n    return type_.__name__\n")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES, Survey, last_name
+from rolecall_server.craft.characterization.inputs.syntax_nodes import NODES
 from rolecall_server.craft.characterization.inputs.text_forms import FORMS
 from rolecall_server.python_trees import parse_expression
 
@@ -54,7 +55,11 @@ _SIMPLE: Mapping[str, tuple[str, ...]] = {
     "object": ("1", "'a'", "None", "(1, 2)"),
     "Any": ("1", "'abc'", "None", "[1, 2]", "{'a': 1}", "0.5", "True", "0", "''", "[]"),
     "Hashable": ("1", "'a'", "(1, 2)", "None"),
-    "type": ("int", "str", "list", "dict"),
+    "type": (
+        *("int", "str", "list", "dict", "typing.List[int]", "typing.Optional[int]", "typing.Union[int, str]"),
+        *("typing.Dict[str, int]", "typing.Tuple[int, ...]", "typing.Any", "typing.Literal['a', 1]", "float"),
+        "dataclasses.make_dataclass('Item', [('a', int), ('b', str, 'x')])",
+    ),
     "Number": ("1", "0", "-2", "0.5"),
     "Decimal": ("Decimal('0')", "Decimal('1.5')", "Decimal('-2')", "Decimal('100')"),
     "Fraction": ("Fraction(1, 3)", "Fraction(0, 1)", "Fraction(-5, 2)"),
@@ -113,6 +118,9 @@ IMPORTS: Mapping[str, tuple[str, str]] = {
     "operator": ("operator", ""),
     "itertools": ("itertools", ""),
     "math": ("math", ""),
+    "ast": ("ast", ""),
+    "typing": ("typing", ""),
+    "dataclasses": ("dataclasses", ""),
     "asyncio": ("asyncio", ""),
     "fromstring": ("xml.etree.ElementTree", "fromstring"),
     "tostring": ("xml.etree.ElementTree", "tostring"),
@@ -208,6 +216,8 @@ def _named(name: str, sources: ValueSources, depth: int) -> Iterable[str]:  # no
         return [text.replace("datetime.", "") for text in _SIMPLE[name]] if dates_by_name else _SIMPLE[name]
     if name in FORMS:
         return FORMS[name]
+    if sources.survey.imported.get("ast") == "ast" and name in NODES:
+        return NODES[name]
     anything = ast.Name("Any")
     if name in (*_LISTS, *_SETS, *_MAPPINGS, "tuple", "Tuple", "frozenset", "Iterator", "Generator"):
         inner = ast.Tuple([ast.Name("str"), ast.Name("int")]) if name in _MAPPINGS else anything

@@ -34,6 +34,8 @@ _BY_NAME = (
     ("bool", r"((is|has|use|allow|with|keep)_.*|strict|reverse|verbose|case_sensitive|sort(ed)?|unique)"),
     ("bytes", r"(byte_?string|raw)"),
     ("tzinfo", r"tz|tz_?info|time_?zone"),
+    ("type", r"(.*_)?(type_|tp|typ|klass|annotation|type_?hint|hint|data_?class)|expected_type"),
+    ("AST", r"(.*_)?node|tree"),
 )
 _STRING_METHODS = frozenset(
     [
