@@ -102,3 +102,34 @@ def test_a_constant_that_is_read_is_another_one_item_by_item() -> None:
     differing = [[one for one, was in zip(other, ("1", "2", "'rc'"), strict=True) if one != was] for other in others]
     assert len(others) > 6
     assert all(len(one) == 1 for one in differing)
+
+
+CLIENT = """
+import requests
+from shop.sessions import Session, count
+
+def names(url: str):
+    answer = requests.get(url, timeout=3)
+    if answer.status_code != 200:
+        raise ValueError(answer.status_code)
+    return [one["name"].upper() for one in answer.json()["items"]]
+
+def people():
+    with Session() as session:
+        return session.get("/people").people
+
+async def total():
+    return await count("all") + 1
+"""
+
+
+def test_the_mock_of_an_imported_name_answers_with_what_is_read_of_the_answer() -> None:
+    assert mocked(CLIENT, "names")[0].operands[-1] == (
+        "MagicMock(**{'get.return_value': MagicMock(status_code=200, "
+        "**{'json.return_value': {'items': [{'name': ''}]}})})"
+    )
+    assert mocked(CLIENT, "people")[0].operands[-1] == (
+        "MagicMock(return_value=MagicMock(**{'__enter__.return_value': "
+        "MagicMock(**{'get.return_value': SimpleNamespace(people='a')})}))"
+    )
+    assert mocked(CLIENT, "total")[0].operands[-1] == "AsyncMock(return_value=0)"

@@ -223,12 +223,27 @@ def _patched(subject: _Subject, module: str) -> Iterator[CandidateCall]:
     names = _names_called(subject)
     groups = dict.fromkeys([tuple(names), *((name,) for name in names)])
     receivers, plain = subject.receivers(), subject.plain()
+    parts = _parts_of(names, subject)
     for group in groups if names else ():
+        in_turn = [{name: parts[name][row % len(parts[name])] for name in group} for row in range(_rows(group, parts))]
+        calls = [build(subject.target, given, receiver) for given in plain[:1] for receiver in receivers[:1]]
+        yield from (_with_patches(call, given, module) for given in in_turn for call in calls)
         for given in plain:
             calls = [build(subject.target, given, receiver) for receiver in receivers]
-            yield from (
-                _with_patches(call, group, stand_in, module) for call in calls for stand_in in subject.stand_ins
-            )
+            others = [dict.fromkeys(group, stand_in) for stand_in in subject.stand_ins]
+            yield from (_with_patches(call, other, module) for call in calls for other in others)
+
+
+def _parts_of(names: Sequence[str], subject: _Subject) -> dict[str, list[str]]:
+    """Return for each of the *names* of the module mocks that have the parts that the target reads of it."""
+    shapes = shapes_of(subject.sources.survey.tree, subject.target, tuple(names))
+    return {name: shaped_values(shapes[name], subject.sources, mocks=True) or [_STAND_IN] for name in names}
+
+
+def _rows(group: Sequence[str], parts: Mapping[str, Sequence[str]]) -> int:
+    """Return how many mocks there are of the one of *group* of which there are most; none where all are plain."""
+    most = max(len(parts[name]) for name in group)
+    return 0 if all(parts[name] == [_STAND_IN] for name in group) else most
 
 
 def _with_constants(subject: _Subject, module: str) -> Iterator[CandidateCall]:
@@ -238,7 +253,7 @@ def _with_constants(subject: _Subject, module: str) -> Iterator[CandidateCall]:
         calls = [
             build(subject.target, given, one) for one in subject.receivers() for given in islice(subject.plain(), 1)
         ]
-        yield from (_with_patches(call, (name,), other, module) for call in calls for other in others)
+        yield from (_with_patches(call, {name: other}, module) for call in calls for other in others)
 
 
 def _varied(constant: ast.expr, strings: Sequence[str], random: Random) -> Iterator[str]:
@@ -277,11 +292,13 @@ def _is_literal(node: ast.expr) -> bool:
     return all(isinstance(part, plain) for part in parts) and len(parts) <= _MAX_PARTS_OF_CONSTANT
 
 
-def _with_patches(call: CandidateCall, names: Sequence[str], stand_in: str, module: str) -> CandidateCall:
+def _with_patches(call: CandidateCall, given: Mapping[str, str], module: str) -> CandidateCall:
+    """Return *call* with the value *given* for each name in the place of that name of the *module*."""
+    names = list(given)
     places = range(len(call.operands), len(call.operands) + len(names))
     return replace(
         call,
-        operands=(*call.operands, *(stand_in for _ in names)),
+        operands=(*call.operands, *given.values()),
         names=(*call.names, *(snake_case(name) for name in names)),
         patched=tuple((place, f"{module}.{name}") for place, name in zip(places, names, strict=True)),
     )

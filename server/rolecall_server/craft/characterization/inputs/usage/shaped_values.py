@@ -125,11 +125,15 @@ class _Writer:
             if part.has_parts or part.compared or part.types or _returned(name, self._sources)
         }
         given = {name: self.write(part, (*path, name), choice) for name, part in told.items()}
-        awaited = {name: f"return_value={given[name]}" if name in given else "" for name in sorted(shape.awaited)}
+        words += [f"return_value={given.pop('')}"] if "" in given else []
+        awaited = {
+            name: f"return_value={given[name]}" if name in given else "" for name in sorted(shape.awaited - {""})
+        }
         words += [f"{name}=AsyncMock({answer})" for name, answer in awaited.items()]
         answers = [f"'{name}.return_value': {value}" for name, value in given.items() if name not in awaited]
         words += [f"**{{{', '.join(answers)}}}"] if answers else []
-        return f"MagicMock({', '.join(words)})"
+        kind = "AsyncMock" if "" in shape.awaited else "MagicMock"
+        return f"{kind}({', '.join(words)})"
 
 
 def _leaf_values(shape: Shape, name: str, sources: ValueSources) -> list[str]:

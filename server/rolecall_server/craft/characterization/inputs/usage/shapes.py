@@ -32,9 +32,9 @@ class Shape:
     """The keys that may be missing."""
     attributes: dict[str, Shape] = field(default_factory=dict[str, "Shape"])
     answers: dict[str, Shape] = field(default_factory=dict[str, "Shape"])
-    """The values that its methods return."""
+    """The values that its methods return; under no name the one that it returns itself."""
     awaited: set[str] = field(default_factory=set[str])
-    """The methods of which the answer is awaited."""
+    """The names of the answers that are awaited."""
     plain_methods: set[str] = field(default_factory=set[str])
     """The methods that are called which plain values have too."""
     items: list[Shape] = field(default_factory=list["Shape"])
@@ -58,24 +58,25 @@ class Shape:
 
 
 @lru_cache(maxsize=512)
-def shapes_of(tree: ast.Module, target: CallTarget) -> Mapping[str, Shape]:
+def shapes_of(tree: ast.Module, target: CallTarget, names: tuple[str, ...] = ()) -> Mapping[str, Shape]:
     """Return the shapes of the parameters of *target*, which stands in the module *tree*, by their names: those of a
-    class also as its methods read them.
+    class also as its methods read them. Then those of what *names* of the module stand for, as *target* uses them.
     """
     methods = methods_of(target.owner, {node.name: node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)})
     functions = {**_functions_in(tree.body), **{f"self.{name}": node for name, node in methods.items()}}
-    texts = _ModuleTexts(functions, tables_in(tree), dict(imports_in(list(ast.walk(tree)))))
+    others = {name: Shape() for name in names}
+    texts = _ModuleTexts(functions, tables_in(tree), dict(imports_in(list(ast.walk(tree)))), others)
     known = {one.name: Shape() for one in target.parameters if not one.many}
     if not isinstance(target.node, ast.ClassDef):
         _PartReader(texts, known | {"self": Shape()}, frozenset([target.node])).read(target.node.body)
-        return known
+        return others | known
     # Without a constructor of its own it has the fields that it is built of.
     this = Shape() if "__init__" in methods else Shape(attributes=dict(known))
     for method in (methods.pop("__init__", None), *methods.values()):
         if method is not None:
             here = known | {"self": this} if method.name == "__init__" else {"self": this}
             _PartReader(texts, here, frozenset([method])).read(method.body)
-    return known
+    return others | known
 
 
 def tables_in(tree: ast.Module) -> dict[str, list[str]]:
@@ -110,6 +111,8 @@ class _ModuleTexts:
     """The keys or members of containers."""
     imported: Mapping[str, str]
     """Dotted names."""
+    names: Mapping[str, Shape]
+    """The shapes of what names of the module stand for."""
 
 
 def methods_of(name: str, classes: Mapping[str, ast.ClassDef]) -> dict[str, AnyFunction]:
@@ -167,7 +170,9 @@ class _PartReader(ast.NodeVisitor):
         for item in node.items:
             self.visit(item.context_expr)
             if item.optional_vars is not None:
-                self._bind(item.optional_vars, self._of(item.context_expr))
+                shape = self._of(item.context_expr)
+                entered = None if shape is None else shape.answers.setdefault("__enter__", Shape())
+                self._bind(item.optional_vars, entered)
         self.read(node.body)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
@@ -226,6 +231,8 @@ class _PartReader(ast.NodeVisitor):
             case ast.Call(func=ast.Attribute(value=value, attr=method)) if shape := self._of(value):
                 if self._of(node.value) is not None:
                     shape.awaited.add(method)
+            case ast.Call(func=ast.Name(id=name)) if name in self.module.names:
+                self.module.names[name].awaited.add("")
             case _:
                 pass
         self.generic_visit(node)
@@ -330,7 +337,9 @@ class _PartReader(ast.NodeVisitor):
         """Return the shape of an expression that reads a part of what is known."""
         match node:
             case ast.Name(id=name):
-                return self.known.get(name)
+                return self.known.get(name) or self.module.names.get(name)
+            case ast.Call(func=ast.Name(id=name)) if name in self.module.names and name not in self.known:
+                return self.module.names[name].answers.setdefault("", Shape())
             case ast.Attribute(value=value, attr=name) if not name.startswith("__") and (shape := self._of(value)):
                 return shape.attributes.setdefault(name, Shape())
             case ast.Subscript(value=value, slice=ast.Constant(value=str() as key)) if shape := self._of(value):
@@ -360,8 +369,16 @@ class _PartReader(ast.NodeVisitor):
         """Return whether the *method* of a value is one of the class that is read."""
         return f"self.{method}" in self.functions and shape is self.known.get("self")
 
+    def _is_request(self, call: ast.Call, shape: Shape) -> bool:
+        """Return whether a call of ``get`` asks a client, and no dictionary."""
+        first = call.args[0] if call.args else None
+        is_place = isinstance(first, ast.Constant) and isinstance(first.value, str) and "/" in first.value
+        return bool(call.keywords) or is_place or any(one is shape for one in self.module.names.values())
+
     def _answer(self, call: ast.Call, shape: Shape, method: str) -> Shape | None:
         match call.args:
+            case _ if method == "get" and self._is_request(call, shape):
+                return shape.answers.setdefault(method, Shape())
             case [ast.Constant(value=str() as key), *default] if method in _GETTERS:
                 part = shape.keys.setdefault(key, Shape())
                 shape.optional.add(key)
