@@ -542,6 +542,22 @@ def test_a_partial_calls_the_function_it_was_made_of() -> None:
     )
 
 
+def test_an_attribute_that_another_function_looks_up_has_a_name_that_nobody_wrote_out() -> None:
+    check_callers(
+        """
+        #- m.py
+        def price<CURSOR>(item): ...
+        #- loading.py
+        from functools import reduce
+        import m
+        def load(path):
+            found = reduce(getattr, path.split("."), m)
+            map(setattr, [m], ["price"], [found])
+            return m.price("bread")  #@ certain
+        """
+    )
+
+
 def test_a_function_in_a_table_is_called_where_the_table_is_used() -> None:
     check_callers(
         """

@@ -95,7 +95,7 @@ def _getattr(flow: Flow, site: Site, reason: int) -> None:
     owner, name = site.positional[0], site.positional[1]
     for default in site.positional[2:3]:
         flow.graph.link_because(default, site.result, MERGED)
-    if site.arguments.texts[1] is None:
+    if _text_at(site, 1) is None:
         with_each_key(flow, name, lambda key: _add_unknown(flow, site, reason) if key is None else None)
     _with_each_text(
         flow,
@@ -112,8 +112,13 @@ def _add_unknown(flow: Flow, site: Site, reason: int) -> None:
     flow.graph.add(site.result, something_outside(flow) | reason)
 
 
+def _text_at(site: Site, place: int) -> str | None:
+    """Return the text that is written out as an argument; a function that another calls has no texts."""
+    return site.arguments.texts[place] if place < len(site.arguments.texts) else None
+
+
 def _with_each_text(flow: Flow, site: Site, place: int, node: int, act: Callable[[str], None]) -> None:
-    if place < len(site.arguments.texts) and (text := site.arguments.texts[place]) is not None:
+    if (text := _text_at(site, place)) is not None:
         act(text)
         return
     seen: set[str] = set()
@@ -128,9 +133,10 @@ def _with_each_text(flow: Flow, site: Site, place: int, node: int, act: Callable
 
 
 def _setattr(flow: Flow, site: Site, reason: int) -> None:
-    if len(site.positional) < 3 or len(site.arguments.texts) < 2 or site.arguments.texts[1] is None:
+    name = _text_at(site, 1)
+    if len(site.positional) < 3 or name is None:
         return
-    step = (site.arguments.texts[1], site.positional[2], site.start, site.end)
+    step = (name, site.positional[2], site.start, site.end)
     flow.graph.watch(site.positional[0], lambda token: store(flow, site.frame, step, token))
 
 
