@@ -60,6 +60,8 @@ class RunConditions:
     """A folder that is added where programs are looked for: each machine has others."""
     columns: int = 80
     """The width of the terminal: what is wrapped comes out otherwise in another."""
+    alone: bool = False
+    """Each call has a process of its own, so that none finds what another left in the module."""
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,7 @@ async def observe(
         "trace": trace,
         "harvest": harvest,
         "clock_shift_days": circumstances.clock_shift_days,
+        "alone": circumstances.alone,
     }
     answers = await _ask(stage, request, circumstances)
     if isinstance(answers, NotRun):

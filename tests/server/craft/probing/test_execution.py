@@ -313,6 +313,14 @@ async def test_a_mock_tells_the_methods_it_was_asked_for_and_not_that_its_length
     assert found.observations[asked].effects == ((0, (("{}.method_calls", "[call.names(2), call.close()]"),)),)
 
 
+async def test_alone_a_call_does_not_find_what_another_left(stage_of: StageOf) -> None:
+    stage = await stage_of("known = {}\n\ndef add(x):\n    known[x] = 1\n\ndef has(x):\n    return x in known\n")
+    _, together = await observed(stage, "add(1)", "has(1)")
+    assert together.views == (("{}", "True"),)
+    _, apart = await observed(stage, "add(1)", "has(1)", circumstances=RunConditions(alone=True))
+    assert apart.views == (("{}", "False"),)
+
+
 async def test_a_cached_function_is_seen_at_work_each_time(stage_of: StageOf) -> None:
     stage = await stage_of("import functools\n\n@functools.cache\ndef square(x):\n    return x * x\n")
     first, second = await observed(stage, "square(2)", "square(1 + 1)")

@@ -67,7 +67,8 @@ def main(request_path: str, report_path: str) -> int:
             hang_s = request["mutant_timeout_s"] * _HANG_FACTOR
             serve(request["mutants"], worker.judge, report, hang_s)
         else:
-            serve(request["calls"], worker.observe, report, request["call_timeout_s"] * _HANG_FACTOR)
+            hang_s = request["call_timeout_s"] * _HANG_FACTOR
+            serve(request["calls"], worker.observe, report, hang_s, alone=request["alone"])
     return 0
 
 

@@ -22,18 +22,25 @@ _MEMORY_BYTES = 1 << 30
 
 
 def serve(
-    jobs: list[Any], work: Callable[[Any], dict[str, Any]], report: Callable[[dict[str, Any]], None], hang_s: float
+    jobs: list[Any],
+    work: Callable[[Any], dict[str, Any]],
+    report: Callable[[dict[str, Any]], None],
+    hang_s: float,
+    *,
+    alone: bool = False,
 ) -> None:
-    """Has *work* done on each of *jobs* in forked processes; a job that ends its process is reported as crashed."""
+    """Has *work* done on each of *jobs* in forked processes, with *alone* one for each; a job that ends its process
+    is reported as crashed.
+    """
     waiting = collections.deque(jobs)
     while waiting:
-        process, answers = _fork(list(waiting), work)
+        process, answers = _fork([waiting[0]] if alone else list(waiting), work)
         ended = False
         for answer in _lines(answers, hang_s):
             # Answers come in the order of the jobs: each is about the first that waits.
             waiting.popleft()
             report(answer)
-            ended = bool(answer.get("pollutes"))
+            ended = alone or bool(answer.get("pollutes"))
         _end(process)
         os.close(answers)
         if waiting and not ended:
