@@ -95,7 +95,17 @@ def test_a_constant_that_is_read_is_another_one_item_by_item() -> None:
 
         def _short():
             return VERSION[0]
+
+        class Shelf:
+            HEIGHT = 3
+
+            def __init__(self):
+                pass
+
+            def top(self):
+                return self.HEIGHT
     """
+    assert mocked(text, "Shelf.top") == []
     calls = mocked(text, "release")
     assert {call.patched for call in calls} == {((0, "shop.cart.VERSION"),)}
     others = [[repr(one) for one in ast.literal_eval(call.operands[0])] for call in calls]

@@ -277,9 +277,11 @@ def _constants_read(subject: _Subject) -> Iterator[tuple[str, ast.expr]]:
     """Yield the names of the module that are bound to a literal and that the target, or what it calls, reads."""
     survey = subject.sources.survey
     related = related_nodes(survey, subject.target)
-    for node in related:
+    for node in survey.tree.body:  # what a class binds is no name of the module
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if related[node] <= _NEAR and _is_literal(value):
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if related.get(
+                node, _NEAR + 1
+            ) <= _NEAR and _is_literal(value):
                 yield name, value
             case _:
                 pass

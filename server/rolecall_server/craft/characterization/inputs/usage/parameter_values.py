@@ -59,7 +59,7 @@ def likely_values(target: CallTarget, parameter: CallableParameter, sources: Val
 
 
 def typed_values(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> list[str]:
-    """Expressions for one parameter, as for that of a function."""
+    """Return expressions for one parameter of a callable that is no operator."""
     shaped = _shaped(target, parameter, sources)
     if parameter.annotation is not None:
         formed = _fitting(_formed(target, parameter, sources), frozenset(types_named(parameter.annotation)))
