@@ -6,7 +6,7 @@ A *location* is a module's path without its suffix, or without ``/__init__.py``:
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 SOURCE_SUFFIXES = (".py", ".pyi")
@@ -104,12 +104,26 @@ def find_sibling(tree: ModuleTree, importer: str, module: str) -> str | None:
 def module_names(tree: ModuleTree, path: str) -> tuple[str, ...]:
     """Return the dotted names by which the file *path* can be imported, the usual one first."""
     location = location_of(path)
-    names: list[str] = []
+    names: dict[str, str] = {}
     for root in _and_above(split_location(location)[0]):
         name = location.removeprefix(root).strip("/")
         if root in tree.roots.get(name.partition("/")[0], ()):
-            names.append(name.replace("/", "."))
-    return tuple(names)
+            names[root] = name.replace("/", ".")
+    usual = _namespace_root(tree, list(names))
+    return tuple(dict.fromkeys([*([names[usual]] if usual is not None else ()), *names.values()]))
+
+
+def _namespace_root(tree: ModuleTree, roots: Sequence[str]) -> str | None:
+    """Return the source folder among *roots*, nearest first, from which the nearest is reached by namespace packages.
+
+    ``src`` of ``src/key_value/shared/__init__.py``, where ``src/key_value`` holds no module.
+    """
+    for root in roots[1:]:
+        if split_location(root)[1] in _SOURCE_FOLDERS:
+            between = set(_and_above(roots[0])) - set(_and_above(root))
+            modules = (location for location, path in tree.files.items() if not _is_init(path))
+            return None if any(split_location(location)[0] in between for location in modules) else root
+    return None
 
 
 def _precedence(path: str) -> tuple[bool, bool, str]:

@@ -421,6 +421,20 @@ def test_a_module_knows_the_names_it_can_be_imported_by() -> None:
     ]
 
 
+def test_a_package_below_a_namespace_in_src_has_the_whole_name() -> None:
+    snapshot = snapshot_from("""
+        #- src/store/shared/__init__.py
+        #- src/store/shared/keys.py
+        #- src/project/package/__init__.py
+        #- src/project/setup.py
+        """)
+    named = {
+        path: module_names(snapshot.modules, path)[0]
+        for path in ("src/store/shared/keys.py", "src/project/package/__init__.py")
+    }
+    assert named == {"src/store/shared/keys.py": "store.shared.keys", "src/project/package/__init__.py": "package"}
+
+
 def test_circles_of_imports_and_of_bases_come_to_an_end() -> None:
     snapshot = snapshot_from("""
         #- a.py
