@@ -180,6 +180,24 @@ async def test_a_call_that_would_reach_beyond_its_process_is_refused(stage_of: S
     assert stage.shadow.on_disk("thing.py").exists()
 
 
+async def test_of_descriptors_a_call_may_use_those_that_it_opened(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        """
+        import os
+
+        def close(number): os.close(number)
+        def say(number): os.write(number, b"x")
+        def own():
+            there = os.open(__file__, os.O_RDONLY)
+            text = os.read(there, 1)
+            os.close(there)
+            return text
+        """
+    )
+    calls = [*(f"close({number})" for number in range(20)), "close(99)", "say(1)", "own()"]
+    assert [seen.kind for seen in await observed(stage, *calls)] == ["refused"] * (len(calls) - 1) + ["value"]
+
+
 async def test_a_call_that_changes_the_module_is_told_and_the_next_finds_it_as_it_was(stage_of: StageOf) -> None:
     stage = await stage_of("seen = []\n\ndef note(x):\n    seen.append(x)\n    return len(seen)\n")
     first, second = await observed(stage, "note(1)", "note(2)")

@@ -117,7 +117,7 @@ class Probe:
         started = time.perf_counter()
         # Again after each quarter: a bare `except` may have caught the first alarm.
         signal.setitimer(signal.ITIMER_REAL, limit_s, limit_s / 4)
-        self.guard.armed = True
+        self.guard.arm()
         try:
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(io.StringIO()):
                 seen.update(self._evaluate(call))

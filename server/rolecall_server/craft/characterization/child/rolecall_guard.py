@@ -24,10 +24,12 @@ _FORBIDDEN = {
 }
 """Events of Python's audit that reach beyond the process."""
 _ON_FILES = {
-    *("open", "os.chmod", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.truncate"),
+    *("open", "os.chmod", "os.link", "os.mkdir", "os.remove", "os.rename", "os.rmdir", "os.symlink", "os.truncate"),
     *("shutil.copyfile", "shutil.move", "shutil.rmtree"),
 }
 """Those of which all arguments that name a file are changed or read: they may be in the folder of the call."""
+_ON_DESCRIPTORS = ("close", "closerange", "dup2", "ftruncate", "read", "write")
+"""Functions of `os` that are no events, with descriptors as arguments: of a call's own they may be."""
 
 
 # Neither this nor `Refused` is an `Exception`: the code that is called may handle those.
@@ -48,12 +50,27 @@ class Guard:
         self.by_chance = False
         self.folder = ""
         """The folder that may be written to; empty for none."""
+        self.descriptors: frozenset[int] = frozenset()
+        """Those that were open before the call."""
         # A hook of the audit cannot be taken off again; hence `armed`.
         sys.addaudithook(self.audit)
         # Only since Python 3.12 is the start of a thread an event.
         start = getattr(threading, "_start_new_thread", None)
         if start is not None:
             setattr(threading, "_start_new_thread", self._guarded(start))  # noqa: B010 - it is there only before 3.13
+
+    def arm(self) -> None:
+        self.descriptors = _open_descriptors()
+        self.armed = True
+
+    def check_descriptors(self, name: str, numbers: tuple[Any, ...]) -> None:
+        """Refuse what *name* of `os` does to a descriptor that the call has not opened, such as that of the report."""
+        if not self.armed:
+            return
+        own = _open_descriptors() - self.descriptors
+        if any(isinstance(number, int) and number not in own for number in numbers):
+            self.tripped = f"os.{name}"
+            raise Refused(self.tripped)
 
     def _guarded(self, start: Callable[..., Any]) -> Callable[..., Any]:
         def guarded(*arguments: Any) -> Any:
@@ -155,6 +172,40 @@ class _WatchedWords(list):
     def __len__(self) -> int:
         self.guard.by_chance = True
         return super().__len__()
+
+
+def _open_descriptors() -> frozenset[int]:
+    """Return the open descriptors of this process; none where the system does not tell."""
+    for folder in ("/proc/self/fd", "/dev/fd"):
+        if os.path.isdir(folder):
+            return frozenset(filter(_is_open, map(int, os.listdir(folder))))
+    return frozenset()
+
+
+def _is_open(descriptor: int) -> bool:
+    """Return whether *descriptor* is open, as the one with which its folder was listed no longer is."""
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
+
+
+def watch_descriptors(guard: Guard) -> None:
+    """Have calls close, read and write no file of this process: a number is another file in each."""
+
+    def watched(name: str, function: Callable[..., Any], n_descriptors: int) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def checked(*arguments: Any, **words: Any) -> Any:
+            guard.check_descriptors(name, arguments[:n_descriptors])
+            return function(*arguments, **words)
+
+        return checked
+
+    for name in _ON_DESCRIPTORS:
+        if hasattr(os, name):
+            n_descriptors = 2 if name in ("closerange", "dup2") else 1
+            setattr(os, name, watched(name, getattr(os, name), n_descriptors))
 
 
 def watch_chance(guard: Guard) -> None:

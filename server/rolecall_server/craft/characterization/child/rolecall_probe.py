@@ -19,7 +19,7 @@ from typing import Any
 
 from rolecall_altered import Mutations
 from rolecall_calls import Probe, classes_of
-from rolecall_guard import Guard, Overtime, shift_clock, watch_chance
+from rolecall_guard import Guard, Overtime, shift_clock, watch_chance, watch_descriptors
 from rolecall_processes import serve
 
 # A call that hangs in C never sees the alarm: after so many times its limit its process is ended.
@@ -44,6 +44,7 @@ def main(request_path: str, report_path: str) -> int:
     request = json.loads(Path(request_path).read_text("utf-8"))
     _prepare(request)
     guard = Guard()
+    watch_descriptors(guard)
     if request["trace"]:
         watch_chance(guard)
     with Path(report_path).open("w", encoding="utf-8") as out:
