@@ -17,7 +17,7 @@ from rolecall_server.craft.characterization.inputs.calls import MAX_CALLS, Examp
 from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources, interleaved, rows_of
 from rolecall_server.craft.characterization.inputs.literals import Literals, literals_in
 from rolecall_server.craft.characterization.inputs.neighbours import NearbyModule, Neighbourhood
-from rolecall_server.craft.characterization.inputs.patterns import matching
+from rolecall_server.craft.characterization.inputs.patterns import matching, matching_with
 from rolecall_server.craft.characterization.inputs.related import related_nodes
 from rolecall_server.craft.characterization.inputs.survey import (
     CallableParameter,
@@ -48,6 +48,8 @@ _ELSEWHERE = (
 _VARIATIONS = 70
 _MAX_PARTS = 8
 _LONGEST_PART = 12
+_MAX_SIGNED = 12
+"""So many texts that a pattern matches have the target's own texts in them."""
 _ALIKE = 40
 _SHARE_OF_REAL = 0.6
 _MAX_FIRST_CALLS = 4500
@@ -173,11 +175,23 @@ def strings_in(work: TrialState, nodes: Sequence[ast.AST]) -> tuple[str, ...]:
     own = literals_in(nodes)
     random = Random(1)
     samples = [text for pattern in own.patterns for text in matching(pattern, 2, random)]
+    signs = [text for text in literals_in(nodes[:1]).strings if 0 < len(text) <= _LONGEST_PART][:_MAX_PARTS]
+    signed = [text for one in own.patterns[:_MAX_PARTS] for text in matching_with(one, signs, _MAX_SIGNED, random)]
     words = [text for text in own.strings if text.isalpha()][:40]
     in_other_cases = [form for word in words for form in (word.capitalize(), word.upper())]
     around = [text for part in literals_in(nodes[:1]).strings[:_MAX_PARTS] for text in _texts_with(part)]
     others = _texts_of(work.subject.related)
-    return tuple(interleaved(own.strings[:120], samples[:120], around, in_other_cases, others))
+    numbers = _number_texts(nodes[:1])
+    return tuple(interleaved(own.strings[:120], samples[:120], signed, around, numbers, in_other_cases, others))
+
+
+def _number_texts(nodes: Sequence[ast.AST]) -> list[str]:
+    """Return texts of the numbers that *nodes* name, and of the next ones, where they make numbers of texts."""
+    calls = (one for node in nodes for one in ast.walk(node) if isinstance(one, ast.Call))
+    if not any(isinstance(call.func, ast.Name) and call.func.id in ("int", "float") for call in calls):
+        return []
+    numbers = literals_in(nodes).numbers[:_MAX_PARTS]
+    return [str(one) for number in numbers for one in (number + 1, number, number - 1)]
 
 
 def _texts_with(part: str) -> Iterable[str]:

@@ -270,6 +270,7 @@ def _observation(answer: Mapping[str, Any]) -> Observation:
         pollutes=answer.get("pollutes", False),
         source=answer.get("source", ""),
         takes=None if answer.get("takes") is None else tuple(answer["takes"]),
+        variables=tuple(answer.get("variables", ())),
         duration_s=answer.get("duration_s", 0.0),
     )
 

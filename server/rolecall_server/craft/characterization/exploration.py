@@ -18,6 +18,7 @@ from rolecall_server.craft.characterization.call_trials import (
     usable,
     variations,
 )
+from rolecall_server.craft.characterization.environment import calls_with_variables
 from rolecall_server.craft.characterization.execution import Stage
 from rolecall_server.craft.characterization.inputs.calls import Example, examples_in
 from rolecall_server.craft.characterization.inputs.documents import pieces_in, pieces_of
@@ -36,6 +37,8 @@ _SHARE_FOR_THE_REST = 0.6
 _MAX_PRIVATE = 40
 _RESULTS_OF_RESULTS = 2
 """A decorator that takes arguments gives a function that gives a function."""
+_VARIABLES_AFTER_OTHERS = 2
+"""A variable may be asked for where another one is set."""
 _STEPS = 2
 """So many calls are made on an object before the one that is told."""
 _ENOUGH = 0.75
@@ -97,9 +100,11 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
 async def _try_further(
     work: TrialState, private: Sequence[CallTarget], examples: Sequence[Example], report: Report
 ) -> None:
-    """Try calls of the functions that calls gave, of the *private* ones that were not reached, and on objects as other
-    calls left them.
+    """Try calls with other variables, of the functions that calls gave, of the *private* ones that were not reached,
+    and on objects as other calls left them.
     """
+    for _ in range(_VARIABLES_AFTER_OTHERS):
+        await observe_new(work, await asyncio.to_thread(calls_with_variables, work))
     for _ in range(_RESULTS_OF_RESULTS):
         await observe_new(work, await asyncio.to_thread(calls_of_results, work))
     own = [one for one in private if one not in work.targets]

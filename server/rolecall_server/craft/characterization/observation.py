@@ -22,6 +22,9 @@ DOCUMENTED, IN_REPOSITORY, LIKELY, MADE_UP, THROUGH_ANOTHER, NEAR_ANOTHER, STOOD
 likely has, anything else. The next two are calls of another module's function, through which the code is reached: as
 somebody made them, and variations. In the last ones a mock stands in for an object."""
 
+ENVIRONMENT = "os.environ"
+"""The variables of a process, patched as the name of a module is: a test gives those that it needs, and no other."""
+
 
 @dataclass(frozen=True)
 class CandidateCall:
@@ -125,6 +128,8 @@ class Observation:
     """The expression that gives the result, with ``{0}`` for the first operand, where a mock there gave it."""
     takes: tuple[str, ...] | None = None
     """The names of what the result must be given, where it is a function of the module; with a star, of any number."""
+    variables: tuple[str, ...] = ()
+    """The environment variables that the workspace's code asked for."""
     duration_s: float = 0.0
 
     @property

@@ -22,6 +22,7 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import rolecall_describe as describe
+import rolecall_environment as environment
 import rolecall_files as files
 import rolecall_mocks as mocks
 from rolecall_guard import Guard, Overtime, Refused
@@ -114,6 +115,7 @@ class Probe:
         seen: dict[str, Any] = {"id": call["id"]}
         self.guard.tripped = ""
         self.guard.by_chance = False
+        self.guard.variables = {}
         started = time.perf_counter()
         # Again after each quarter: a bare `except` may have caught the first alarm.
         signal.setitimer(signal.ITIMER_REAL, limit_s, limit_s / 4)
@@ -135,6 +137,7 @@ class Probe:
         if self.guard.tripped:
             seen["kind"] = "refused"
         seen["by_chance"] = self.guard.by_chance
+        seen["variables"] = list(self.guard.variables)
         seen["printed"] = "" if self.folder.is_named_in(printed.getvalue()) else printed.getvalue()[:400]
         seen["pollutes"] = before is not None and not _is_only_more(before, self._state())
         return seen
@@ -149,12 +152,19 @@ class Probe:
             except Exception as error:  # noqa: BLE001
                 return {"kind": "unbuilt", "type": type(error).__name__}
             names[f"_{number}"] = operands[-1]
+        variables = [operands[number] for number, place in call["patched"] if place == environment.NAME]
+        if not all(map(environment.is_one, variables)):
+            return {"kind": "unbuilt", "type": "TypeError"}
         before = [self._before(value) for value in operands]
         code, lazily = compile(call["expression"], "<call>", "eval"), False
         if self.tracer is not None:
             self.tracer.start()
         try:
-            with self._patched(call, operands), warnings.catch_warnings(record=True) as caught:
+            with (
+                environment.set_to(variables, self.guard),
+                self._patched(call, operands),
+                warnings.catch_warnings(record=True) as caught,
+            ):
                 warnings.simplefilter("always")
                 value, lazily = eval(code, names), False  # noqa: S307
             lazily = describe.is_iterator(value)
@@ -185,7 +195,8 @@ class Probe:
     @contextlib.contextmanager
     def _patched(self, call: dict[str, Any], operands: list[Any]) -> Iterator[None]:
         """Put operands in the place of names of the module, or of `sys`, while a call runs."""
-        places = [(number, *place.rpartition(".")[::2]) for number, place in call["patched"]]
+        patched = [(number, place) for number, place in call["patched"] if place != environment.NAME]
+        places = [(number, *place.rpartition(".")[::2]) for number, place in patched]
         # The module itself may be there under another name.
         names = [(number, sys if holder == "sys" else self.module, name) for number, holder, name in places]
         real = [(holder, name, getattr(holder, name)) for _, holder, name in names]

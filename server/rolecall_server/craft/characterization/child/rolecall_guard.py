@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import os
+import pathlib
 import sys
 import threading
 import time
@@ -48,6 +49,9 @@ class Guard:
         self.armed = False
         self.tripped = ""
         self.by_chance = False
+        self.variables: dict[str, None] = {}
+        """The environment variables that the workspace's code asked for."""
+        self.is_given_variables = False
         self.folder = ""
         """The folder that may be written to; empty for none."""
         self.descriptors: frozenset[int] = frozenset()
@@ -176,10 +180,8 @@ class _WatchedWords(list):
 
 def _open_descriptors() -> frozenset[int]:
     """Return the open descriptors of this process; none where the system does not tell."""
-    for folder in ("/proc/self/fd", "/dev/fd"):
-        if os.path.isdir(folder):
-            return frozenset(filter(_is_open, map(int, os.listdir(folder))))
-    return frozenset()
+    folders = [folder for folder in map(pathlib.Path, ("/proc/self/fd", "/dev/fd")) if folder.is_dir()]
+    return frozenset(filter(_is_open, (int(one.name) for folder in folders[:1] for one in folder.iterdir())))
 
 
 def _is_open(descriptor: int) -> bool:

@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import rolecall_environment as environment
 from rolecall_altered import Mutations
 from rolecall_calls import Probe, classes_of
 from rolecall_guard import Guard, Overtime, shift_clock, watch_chance, watch_descriptors
@@ -47,6 +48,7 @@ def main(request_path: str, report_path: str) -> int:
     watch_descriptors(guard)
     if request["trace"]:
         watch_chance(guard)
+        environment.watch(guard, request["root"])
     with Path(report_path).open("w", encoding="utf-8") as out:
 
         def report(answer: dict[str, Any]) -> None:

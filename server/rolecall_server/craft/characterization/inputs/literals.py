@@ -9,6 +9,8 @@ from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 _MAX_CHARACTERS = 120
+_MAX_BASE = 1024
+_MAX_POWER = 64
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,34 @@ def literals_on(tree: ast.AST, lines: Collection[int]) -> Literals:
 def _constants(node: ast.AST) -> Iterator[object]:
     if isinstance(node, ast.Constant):
         yield node.value
-    elif not isinstance(node, ast.JoinedStr) and not (
+        return
+    if isinstance(node, ast.BinOp):
+        yield from _product(node)
+    if not isinstance(node, ast.JoinedStr) and not (
         isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
     ):
         for child in ast.iter_child_nodes(node):
             yield from _constants(child)
+
+
+def _product(node: ast.BinOp) -> Iterator[int]:
+    """Yield the value of a product or power of whole numbers: ``10 * 1000``, ``2**20``."""
+    match node:
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            sides = [*_whole(left)], [*_whole(right)]
+            yield from (first * second for first in sides[0] for second in sides[1])
+        case ast.BinOp(left=ast.Constant(value=int() as base), op=ast.Pow(), right=ast.Constant(value=int() as power)):
+            if 0 <= power <= _MAX_POWER and abs(base) <= _MAX_BASE:
+                yield base**power
+        case _:
+            pass
+
+
+def _whole(node: ast.expr) -> Iterator[int]:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        yield node.value
+    elif isinstance(node, ast.BinOp):
+        yield from _product(node)
 
 
 _PATTERN_SIGNS = re.compile(r"\\[dwsbDWSBAZ]|\(\?|\[[^\[\]]+\][+*?$]?|\.\*|\.\+|\^\w|\w\$$|\)[$+*?]|\)\$")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
 from random import Random
 from typing import Any, cast
 
@@ -16,6 +18,9 @@ _CLASSES = {"CATEGORY_DIGIT": "0123456789", "CATEGORY_WORD": "abcxyz019_", "CATE
 _NOT_CLASSES = {"CATEGORY_NOT_DIGIT": "a-", "CATEGORY_NOT_WORD": "- ", "CATEGORY_NOT_SPACE": "a1"}
 _ALPHABET = "abcdefghijklmnopqrstuvwxyzABCXYZ0123456789-_ ."
 _MAX_REPEAT = 3
+_OF_ONE = ("IN", "ANY", "NOT_LITERAL")
+"""The nodes that stand for one character."""
+_SHARE_OF_WORDS = 0.5
 
 
 def matching(pattern: str, how_many: int, random: Random) -> list[str]:
@@ -23,24 +28,42 @@ def matching(pattern: str, how_many: int, random: Random) -> list[str]:
 
     Nothing for what is no regular expression. The same *random* state gives the same strings.
     """
+    tree = _parsed(pattern)
+    return [] if tree is None else _sampled(tree, how_many, (_Sampler(random, shortest=not n) for n in count()))
+
+
+def matching_with(pattern: str, words: Sequence[str], how_many: int, random: Random) -> list[str]:
+    """Return up to *how_many* strings that *pattern* matches, with *words* where it leaves open what stands there."""
+    tree = _parsed(pattern)
+    if tree is None or not words:
+        return []
+    samplers = (_Sampler(random, shortest=False, words=words) for _ in count())
+    return [text for text in _sampled(tree, how_many, samplers) if any(word in text for word in words)]
+
+
+def _parsed(pattern: str) -> Any:
+    """Return the tree of *pattern*; None for what is no regular expression."""
     # Else the line ends and the indentation of a verbose pattern would become part of what it matches.
     flags = re.VERBOSE if "\n" in pattern or ("(?P<" in pattern and "  " in pattern) else 0
     try:
-        tree = cast(Any, _parser).parse(pattern, flags)
+        return cast(Any, _parser).parse(pattern, flags)
     except (re.error, OverflowError, RecursionError):
-        return []
+        return None
+
+
+def _sampled(tree: Any, how_many: int, samplers: Iterator[_Sampler]) -> list[str]:
     found: dict[str, None] = {}
-    for attempt in range(4 * how_many):
-        text = _Sampler(random, shortest=attempt == 0).sample(tree)
-        found[text] = None
+    for sampler in islice(samplers, 4 * how_many):
+        found[sampler.sample(tree)] = None
         if len(found) == how_many:
             break
     return list(found)
 
 
 class _Sampler:
-    def __init__(self, random: Random, *, shortest: bool) -> None:
+    def __init__(self, random: Random, *, shortest: bool, words: Sequence[str] = ()) -> None:
         self.random = random
+        self.words = words
         self.shortest = shortest
         self.groups: dict[int, str] = {}
 
@@ -74,6 +97,9 @@ class _Sampler:
                 return ""
 
     def _repeat(self, least: int, most: int, tree: Any) -> str:
+        if self.words and len(tree) == 1 and str(tree[0][0]) in _OF_ONE and self.random.random() < _SHARE_OF_WORDS:
+            word = self.random.choice(self.words)
+            return self.random.choice((word, f"1{word}", f"1{word}2"))
         top = min(int(most), max(least, _MAX_REPEAT))
         times = least if self.shortest else self.random.randint(least, top)
         return "".join(self.sample(tree) for _ in range(times))

@@ -12,7 +12,7 @@ from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.inputs.preparation import statement_of, unrolled
 from rolecall_server.craft.characterization.inputs.stand_ins import is_stand_in
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES
-from rolecall_server.craft.characterization.observation import filled, is_atom
+from rolecall_server.craft.characterization.observation import ENVIRONMENT, filled, is_atom
 from rolecall_server.craft.characterization.text.grouping import FOLDER, Column, Group, is_scalar
 from rolecall_server.craft.characterization.text.house_style import HouseStyle
 from rolecall_server.craft.characterization.text.layout import lay_out, on_one_line, with_quotes
@@ -245,11 +245,15 @@ def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -
 
 def _patches(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -> list[str]:
     """Return the lines that put operands in the place of names of the module: one where that is short enough."""
-    patches = [f'patch("{name}", {stands[place]})' for place, name in group.patched]
+    patches = [_patch(name, stands[place]) for place, name in group.patched]
     line = f"{' ' * indent}with {', '.join(patches)}:"
     if len(line) <= style.line_length or not patches:
         return [line] if patches else []
     return [f"{' ' * (indent + 4 * depth)}with {patch}:" for depth, patch in enumerate(patches)]
+
+
+def _patch(name: str, value: str) -> str:
+    return f'patch.dict("{name}", {value}, clear=True)' if name == ENVIRONMENT else f'patch("{name}", {value})'
 
 
 def _times(group: Group, place: int) -> int:
