@@ -175,8 +175,10 @@ def strings_in(work: TrialState, nodes: Sequence[ast.AST]) -> tuple[str, ...]:
     own = literals_in(nodes)
     random = Random(1)
     samples = [text for pattern in own.patterns for text in matching(pattern, 2, random)]
-    signs = [text for text in literals_in(nodes[:1]).strings if 0 < len(text) <= _LONGEST_PART][:_MAX_PARTS]
-    signed = [text for one in own.patterns[:_MAX_PARTS] for text in matching_with(one, signs, _MAX_SIGNED, random)]
+    named = literals_in(nodes[:1])
+    signs = [text for text in (*named.patterns, *named.strings) if 0 < len(text) <= _LONGEST_PART][:_MAX_PARTS]
+    patterns = [one for one in own.patterns if " " not in one][:_MAX_PARTS]  # without what is a message
+    signed = [text for one in patterns for text in matching_with(one, signs, _MAX_SIGNED, random)]
     words = [text for text in own.strings if text.isalpha()][:40]
     in_other_cases = [form for word in words for form in (word.capitalize(), word.upper())]
     around = [text for part in literals_in(nodes[:1]).strings[:_MAX_PARTS] for text in _texts_with(part)]

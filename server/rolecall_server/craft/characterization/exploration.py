@@ -20,6 +20,7 @@ from rolecall_server.craft.characterization.call_trials import (
 )
 from rolecall_server.craft.characterization.environment import calls_with_variables
 from rolecall_server.craft.characterization.execution import Stage
+from rolecall_server.craft.characterization.flags import calls_with_flags
 from rolecall_server.craft.characterization.inputs.calls import Example, examples_in
 from rolecall_server.craft.characterization.inputs.documents import pieces_in, pieces_of
 from rolecall_server.craft.characterization.inputs.neighbours import Neighbourhood, neighbourhood
@@ -100,11 +101,13 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
 async def _try_further(
     work: TrialState, private: Sequence[CallTarget], examples: Sequence[Example], report: Report
 ) -> None:
-    """Try calls with other variables, of the functions that calls gave, of the *private* ones that were not reached,
-    and on objects as other calls left them.
+    """Try calls with other flags and variables, of the functions that calls gave, of the *private* ones that were not
+    reached, and on objects as other calls left them.
     """
-    for _ in range(_VARIABLES_AFTER_OTHERS):
-        await observe_new(work, await asyncio.to_thread(calls_with_variables, work))
+    if "patch" not in work.survey.names | work.survey.borrowed:
+        await observe_new(work, await asyncio.to_thread(calls_with_flags, work))
+        for _ in range(_VARIABLES_AFTER_OTHERS):
+            await observe_new(work, await asyncio.to_thread(calls_with_variables, work))
     for _ in range(_RESULTS_OF_RESULTS):
         await observe_new(work, await asyncio.to_thread(calls_of_results, work))
     own = [one for one in private if one not in work.targets]

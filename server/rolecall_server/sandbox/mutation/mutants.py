@@ -16,10 +16,11 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Literal
+from typing import Literal, TypeVar
 
 from rolecall_server.python_trees import parse_python
 
+Choice = TypeVar("Choice")
 Operator = Literal[
     "comparison",
     "arithmetic",
@@ -123,11 +124,11 @@ def mutants_of(text: str, lines: Collection[int] | None = None) -> tuple[Mutant,
     return tuple(source.mutant(edit, *statements[edit.line]) for edit in wanted)
 
 
-def even_choice(mutants: Sequence[Mutant], count: int) -> tuple[Mutant, ...]:
-    """Return at most *count* of *mutants*, from all of the file; always the same."""
-    if len(mutants) <= count:
-        return tuple(mutants)
-    return tuple(mutants[number * len(mutants) // count] for number in range(count))
+def even_choice(choices: Sequence[Choice], count: int) -> tuple[Choice, ...]:
+    """Return at most *count* of *choices*, from all parts of them; always the same."""
+    if len(choices) <= count:
+        return tuple(choices)
+    return tuple(choices[number * len(choices) // count] for number in range(count))
 
 
 def _statements(tree: ast.AST, *, at_import: bool = True) -> dict[int, tuple[int, bool]]:

@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from rolecall_server.craft.characterization.inputs.patterns import matching
+from rolecall_server.craft.characterization.inputs.patterns import matching, matching_with
 
 
 @pytest.mark.parametrize(
@@ -26,6 +26,14 @@ from rolecall_server.craft.characterization.inputs.patterns import matching
 def test_what_is_made_from_a_pattern_matches_it(pattern: str) -> None:
     found = matching(pattern, 8, Random(0))
     assert found
+    assert all(re.search(pattern, text) for text in found), found
+
+
+def test_where_a_pattern_leaves_open_what_stands_the_words_of_the_code_stand() -> None:
+    pattern = r"(==|<=)(\s*)([^,;]*)"
+    found = matching_with(pattern, (".*", "+"), 12, Random(0))
+    assert any(".*" in text for text in found)
+    assert any("+" in text for text in found)
     assert all(re.search(pattern, text) for text in found), found
 
 

@@ -76,12 +76,12 @@ class _Writer:
         return self._object(value, kind)
 
     def _path(self, value: Any) -> str:
-        """Return a path in the folder of a call, or one that is not absolute."""
+        """Return a path in the folder of a call, or one that does not lie on this machine."""
         written = folder.written(value)
         if written is not None:
             return written
         kind = pathlib.Path if isinstance(value, pathlib.Path) else type(value)
-        if isinstance(value, str) or value.is_absolute() or self.names.get(kind.__name__, kind) is not kind:
+        if isinstance(value, str) or _is_here(value) or self.names.get(kind.__name__, kind) is not kind:
             raise _NoLiteralError
         self.imports[kind.__name__] = "pathlib"
         return f"{kind.__name__}({str(value)!r})"
@@ -335,6 +335,11 @@ def _look_at_object(value: Any, look: Any) -> None:
 def _try(look: Any, template: str, read: Any, value: Any) -> None:
     with contextlib.suppress(Exception):
         look(template, read(value))
+
+
+def _is_here(path: pathlib.PurePath) -> bool:
+    """Return whether a *path* leads into a folder that this machine has at its root."""
+    return path.is_absolute() and (len(path.parts) < 2 or pathlib.Path(*path.parts[:2]).exists())
 
 
 def names_place(text: str, root: str) -> bool:

@@ -227,11 +227,11 @@ def _patched(subject: _Subject, module: str) -> Iterator[CandidateCall]:
     for group in groups if names else ():
         in_turn = [{name: parts[name][row % len(parts[name])] for name in group} for row in range(_rows(group, parts))]
         calls = [build(subject.target, given, receiver) for given in plain[:1] for receiver in receivers[:1]]
-        yield from (_with_patches(call, given, module) for given in in_turn for call in calls)
+        yield from (with_patches(call, given, module) for given in in_turn for call in calls)
         for given in plain:
             calls = [build(subject.target, given, receiver) for receiver in receivers]
             others = [dict.fromkeys(group, stand_in) for stand_in in subject.stand_ins]
-            yield from (_with_patches(call, other, module) for call in calls for other in others)
+            yield from (with_patches(call, other, module) for call in calls for other in others)
 
 
 def _parts_of(names: Sequence[str], subject: _Subject) -> dict[str, list[str]]:
@@ -253,7 +253,7 @@ def _with_constants(subject: _Subject, module: str) -> Iterator[CandidateCall]:
         calls = [
             build(subject.target, given, one) for one in subject.receivers() for given in islice(subject.plain(), 1)
         ]
-        yield from (_with_patches(call, {name: other}, module) for call in calls for other in others)
+        yield from (with_patches(call, {name: other}, module) for call in calls for other in others)
 
 
 def _varied(constant: ast.expr, strings: Sequence[str], random: Random) -> Iterator[str]:
@@ -294,7 +294,7 @@ def _is_literal(node: ast.expr) -> bool:
     return all(isinstance(part, plain) for part in parts) and len(parts) <= _MAX_PARTS_OF_CONSTANT
 
 
-def _with_patches(call: CandidateCall, given: Mapping[str, str], module: str) -> CandidateCall:
+def with_patches(call: CandidateCall, given: Mapping[str, str], module: str) -> CandidateCall:
     """Return *call* with the value *given* for each name in the place of that name of the *module*."""
     names = list(given)
     places = range(len(call.operands), len(call.operands) + len(names))

@@ -1,4 +1,4 @@
-"""Environment variables: a test sets those that the code asks for, and relies on none of this machine."""
+"""Variables of the environment and flags of the module: a test sets those that the code asks for."""
 
 from __future__ import annotations
 
@@ -60,3 +60,40 @@ async def test_a_variable_that_the_code_asks_for_gets_values_that_make_a_differe
 async def test_what_a_variable_of_this_machine_holds_is_not_asserted(stage_of: StageOf) -> None:
     found = await studied(stage_of)
     assert all(call.patched for call in found.cases if call.target == "path")
+
+
+FLAG = """
+import sys
+
+WINDOWS = sys.platform == "win32"
+
+
+def parted(path):
+    if not path.startswith("/"):
+        raise ValueError("no path")
+    return path.lower().split("\\\\") if WINDOWS else path.split("/")
+"""
+
+
+async def test_a_flag_of_the_module_is_set_and_not_set(stage_of: StageOf) -> None:
+    found = await study(await stage_of(FLAG), Subject(FLAG), lambda *_: None)
+    assert isinstance(found, Study)
+    text = write_test_file(found, "thing", HouseStyle())
+    assert text is not None
+    assert 'with patch("thing.WINDOWS", True):' in text
+    assert {mutant.line for mutant in found.survivors} <= {4}  # which platform this is
+
+
+READER = """
+def size(text: str) -> str:
+    number = int(text)
+    if number > 10 * 1000:
+        return "large"
+    return "small"
+"""
+
+
+async def test_a_text_of_which_a_number_is_made_lies_at_the_borders_of_that_number(stage_of: StageOf) -> None:
+    found = await study(await stage_of(READER), Subject(READER), lambda *_: None)
+    assert isinstance(found, Study)
+    assert {"size('10000')", "size('10001')"} <= {call.source for call in found.cases}
