@@ -249,6 +249,7 @@ async def test_coverage_leaves_out_what_the_repository_says_does_not_count(
             [run]
             omit = */shop.py
             parallel = true
+            concurrency = multiprocessing, thread
             [report]
             exclude_also = raise NotImplementedError
             fail_under = 100

@@ -138,7 +138,9 @@ class Measurement:
                 configured = Coverage(data_file=None)
                 # No others: `source` and `omit` of the repository say which files are measured; here the request does.
                 for option in ("report:exclude_lines", "report:partial_branches", "run:concurrency"):
-                    if value := configured.get_option(option):
+                    # "multiprocessing" needs a file of settings for the other processes, which are not measured here.
+                    given: Any = configured.get_option(option) or []
+                    if value := [one for one in given if one != "multiprocessing"]:
                         measuring.set_option(option, value)
             measuring.set_option("run:disable_warnings", _QUIET)
             if self._by_test:
