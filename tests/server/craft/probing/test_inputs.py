@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from rolecall_server.craft.characterization.inputs.calls import calls_of, examples_in
 from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources
 from rolecall_server.craft.characterization.inputs.survey import survey
-from rolecall_server.craft.characterization.observation import IN_REPOSITORY
+from rolecall_server.craft.characterization.observation import IN_REPOSITORY, CandidateCall
 from rolecall_server.python_trees import parse_python
 
 MODULE = survey(
@@ -37,6 +38,12 @@ def sources_of(name: str) -> set[str]:
     target = next(one for one in MODULE.targets if one.qualified_name == name)
     sources = ValueSources(MODULE, instances={"Version": INSTANCES})
     return {call.source for call in calls_of(target, sources, (), Random(0))}
+
+
+def calls_of_function(text: str, name: str) -> list[CandidateCall]:
+    known = survey(text)
+    target = next(one for one in known.targets if one.qualified_name == name)
+    return calls_of(target, ValueSources(known), (), Random(0))
 
 
 def test_what_may_be_none_or_empty_is_that_on_every_object() -> None:
@@ -89,3 +96,17 @@ def test_what_is_called_on_self_is_no_use_of_a_function_of_that_name() -> None:
     tried = calls_of(module.targets[0], ValueSources(module), examples, Random(0))
     assert [call.source for call in tried if call.origin == IN_REPOSITORY] == ["check('x', 'y')"]
     assert not any("'- a'" in call.source for call in tried)
+
+
+def test_what_takes_any_keywords_gets_those_that_it_reads_also_beside_several_values() -> None:
+    text = """
+def merge(*parts, **options):
+    found = [part.decode() if isinstance(part, bytes) else str(part) for part in parts]
+    text = options.get("joiner", "/").join(found)
+    return text[:3] if options.get("limit") == 3 else text
+"""
+    sources = [call.source for call in calls_of_function(text, "merge")]
+    assert "merge(limit=3)" in sources
+    assert any(re.fullmatch(r"merge\(.+, .+, .+, limit=3\)", source) for source in sources), sources
+    assert any(source.startswith("merge(b'") for source in sources)
+    assert any("joiner=" in source for source in sources)

@@ -24,7 +24,13 @@ from rolecall_server.craft.characterization.inputs.survey import (
     constructor_parameters,
     last_name,
 )
-from rolecall_server.craft.characterization.inputs.usage.parameter_values import likely_values, typed_values, values_for
+from rolecall_server.craft.characterization.inputs.usage.parameter_values import (
+    keywords_of,
+    likely_values,
+    typed_values,
+    values_for,
+    values_of_each,
+)
 from rolecall_server.craft.characterization.observation import LIKELY, MADE_UP, CandidateCall
 
 MAX_CALLS = 400
@@ -34,6 +40,10 @@ _MAX_FROM_REPOSITORY = 40
 _RANDOM_SHARE = 4
 _MAX_PASSED = 24
 _FEW = 3
+_SEVERAL = 3
+"""The place of a group of three values."""
+_ALONE = 12
+"""So many values are the only one that is given for a parameter which takes any number."""
 """So many values of an optional parameter are tried on every object: where it may be empty or ``None``, these too."""
 _MANY = 12
 """So many values of a required parameter are tried first, the other parameters left as they are."""
@@ -138,6 +148,8 @@ def _combinations(
         yield from (build(target, base | words, receiver) for words in _words(target, sources))
     for more in groups:
         yield build(target, base, receivers[0], more)
+    if starred is not None:
+        yield from (build(target, base | words, receivers[0], groups[_SEVERAL]) for words in _words(target, sources))
     # Before the optional ones, which on many objects can take all the calls that there are: where the first value of a
     # required parameter is of the wrong type, each of them fails.
     yield from (build(target, base | given, receivers[0]) for given in _required_values(required, values))
@@ -174,9 +186,14 @@ def _but_default(parameter: CallableParameter, values: Sequence[str]) -> list[st
 
 
 def _words(target: CallTarget, sources: ValueSources) -> Iterator[dict[str, str]]:
-    """Yield the keywords to give to a method that takes any: a few values for each parameter that builds its class."""
+    """Yield the keywords to give to a callable that takes any: those that its code reads, then for a method a few
+    values for each parameter that builds its class.
+    """
+    if not any(one.many == "**" for one in target.parameters):
+        return
+    yield from keywords_of(target, sources)
     node = sources.survey.classes.get(target.owner)
-    if node is None or not any(one.many == "**" for one in target.parameters):
+    if node is None:
         return
     for parameter in constructor_parameters(node, sources.survey.classes) or ():
         if not parameter.many:
@@ -207,8 +224,9 @@ def _positional_groups(
 ) -> list[tuple[str, ...]]:
     if starred is None:
         return [()]
-    values = values_for(target, starred, sources)
-    return [tuple(values[:1]), (), tuple(values[:2]), tuple(values[1:4]), tuple(values[3:5]), tuple(values[5:7])]
+    values = values_of_each(target, starred, sources)
+    more = [tuple(values[place : place + 1]) for place in range(1, min(len(values), _ALONE))]
+    return [tuple(values[:1]), (), tuple(values[:2]), tuple(values[1:4]), tuple(values[3:5]), tuple(values[5:7]), *more]
 
 
 def _from_examples(target: CallTarget, survey: Survey, examples: Iterable[Example]) -> Iterator[CandidateCall]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from keyword import iskeyword
 
 from rolecall_server.craft.characterization.inputs.domains import (
     ValueSources,
@@ -29,10 +30,12 @@ from rolecall_server.craft.characterization.inputs.usage.likely_types import (
     names_file,
     types_named,
 )
-from rolecall_server.craft.characterization.inputs.usage.shaped_values import shaped_values
+from rolecall_server.craft.characterization.inputs.usage.shaped_values import leaf_values, shaped_values
 from rolecall_server.craft.characterization.inputs.usage.shapes import Shape, shapes_of
 
 _MAX_OF_KIN = 12
+_OF_A_KIND = 2
+_OF_A_KEYWORD = 6
 _OPEN = frozenset({"dict", "Dict", "Mapping", "list", "List", "Sequence", "Iterable", "Any", "object"})
 """Types that say nothing of the parts that a value has."""
 _OPEN_TO_ALL = frozenset({"Any", "object", "Hashable"})
@@ -90,19 +93,45 @@ def _shaped(target: CallTarget, parameter: CallableParameter, sources: ValueSour
         named = types_named(parameter.annotation)
         if not (named & _OPEN and named <= PLAIN_TYPES):
             return []
-    shape = shapes_of(sources.survey.tree, target).get(parameter.name)
-    return [] if shape is None else shaped_values(shape, sources)
+    return shaped_values(_shape_of(target, parameter, sources), sources)
 
 
 def _formed(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> list[str]:
     """Return the literals that a plain parameter is compared with, and values of the forms that it has by its name or
     its use.
     """
-    shape = shapes_of(sources.survey.tree, target).get(parameter.name, Shape())
+    shape = _shape_of(target, parameter, sources)
     if shape.has_parts:
         return []
     forms = dict.fromkeys([*(kind for kind in shape.types if kind in FORMS), *forms_by_name(parameter.name)])
     return interleaved(dict.fromkeys(shape.compared), (value for form in forms for value in FORMS[form]))
+
+
+def _shape_of(target: CallTarget, parameter: CallableParameter, sources: ValueSources) -> Shape:
+    """Return the shape of what is given for a parameter: of one that takes any number, that of each."""
+    shape = shapes_of(sources.survey.tree, target).get(parameter.name, Shape())
+    return next(iter(shape.items), Shape()) if parameter.many == "*" else shape
+
+
+def values_of_each(target: CallTarget, starred: CallableParameter, sources: ValueSources) -> list[str]:
+    """Return values for a parameter that takes any number: of each kind that the code tells apart, then others."""
+    kinds = dict.fromkeys(_shape_of(target, starred, sources).types)
+    told = interleaved(*(expressions_of(kind, sources)[:_OF_A_KIND] for kind in kinds if kind != "bool"))
+    return interleaved(values_for(target, starred, sources), told)
+
+
+def keywords_of(target: CallTarget, sources: ValueSources) -> Iterator[dict[str, str]]:
+    """Yield the keywords that a callable which takes any reads: each with a few values, then all together."""
+    name = next((one.name for one in target.parameters if one.many == "**"), "")
+    shape = shapes_of(sources.survey.tree, target).get(name, Shape())
+    values = {
+        key: (shaped_values(part, sources) or leaf_values(part, key, sources))[:_OF_A_KEYWORD]
+        for key, part in shape.keys.items()
+        if key.isidentifier() and not iskeyword(key)
+    }
+    yield from ({key: value} for key, each in values.items() for value in each)
+    for turn in range(_OF_A_KIND if len(values) > 1 else 0):
+        yield {key: each[turn % len(each)] for key, each in values.items()}
 
 
 def _fitting(values: Sequence[str], types: frozenset[str]) -> list[str]:

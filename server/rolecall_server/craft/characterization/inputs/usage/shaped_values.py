@@ -91,7 +91,7 @@ class _Writer:
             return self._list(shape, path, choice)
         values = self.values.get(path)
         if values is None:
-            values = self.values[path] = _leaf_values(shape, path[-1] if path else "", self._sources)
+            values = self.values[path] = leaf_values(shape, path[-1] if path else "", self._sources)
         return values[choice.but.get(path, choice.turn) % len(values)]
 
     def _dictionary(self, shape: Shape, path: _Path, choice: _PartChoice) -> str:
@@ -136,7 +136,7 @@ class _Writer:
         return f"{kind}({', '.join(words)})"
 
 
-def _leaf_values(shape: Shape, name: str, sources: ValueSources) -> list[str]:
+def leaf_values(shape: Shape, name: str, sources: ValueSources) -> list[str]:
     """Return values for a part of which no parts are read, and one beside those it is compared with."""
     compared = [value for value in dict.fromkeys(shape.compared) if value != "None"]
     kinds = [kind for kind in dict.fromkeys(shape.types) if kind != "bool"] or types_by_name(name)

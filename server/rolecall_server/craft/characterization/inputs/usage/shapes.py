@@ -66,7 +66,7 @@ def shapes_of(tree: ast.Module, target: CallTarget, names: tuple[str, ...] = ())
     functions = {**_functions_in(tree.body), **{f"self.{name}": node for name, node in methods.items()}}
     others = {name: Shape() for name in names}
     texts = _ModuleTexts(functions, tables_in(tree), dict(imports_in(list(ast.walk(tree)))), others)
-    known = {one.name: Shape() for one in target.parameters if not one.many}
+    known = {one.name: Shape() for one in target.parameters}
     if not isinstance(target.node, ast.ClassDef):
         _PartReader(texts, known | {"self": Shape()}, frozenset([target.node])).read(target.node.body)
         return others | known
@@ -147,6 +147,11 @@ class _PartReader(ast.NodeVisitor):
         self.generic_visit(node)
         for target in node.targets:
             self._bind(target, self._of(node.value))
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
+        self.generic_visit(node)
+        if node.value is not None:
+            self._bind(node.target, self._of(node.value))
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> None:
         self.generic_visit(node)
