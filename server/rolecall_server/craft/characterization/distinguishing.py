@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate, takewhile
+from itertools import accumulate, islice, takewhile
 
 from rolecall_server.craft.characterization.call_trials import TrialState, confirmed, observe_new, usable, varied
 from rolecall_server.craft.characterization.execution import Verdicts, kill
 from rolecall_server.craft.characterization.inputs.literals import literals_on
-from rolecall_server.craft.characterization.observation import CandidateCall, Observation
+from rolecall_server.craft.characterization.observation import LIKELY, CandidateCall, Observation
 from rolecall_server.craft.characterization.reach import CallReach
 from rolecall_server.sandbox import Mutant
 
 _VARIATIONS = 70
+_PLAIN = re.compile(r"-?\d+|'[^']*'|\"[^\"]*\"")
+_SEEDS_WITH_ENTRIES = 3
+_MAX_ENTRIES = 60
+_MAX_WITH_ENTRIES = 1200
+"""So many entries of tables are passed in one search, in so many calls."""
 _LEAST_CALLS = 4
 """So many calls are tried on a mutant however slow they are."""
 
@@ -65,12 +71,28 @@ def _near(work: TrialState, left: Sequence[Mutant], near: Mapping[str, Sequence[
     the mutants that are *left*.
     """
     words = literals_on(work.survey.tree, {mutant.line for mutant in left}).strings
+    of_tables = literals_on(work.survey.tree, {mutant.line for mutant in left if mutant.at_import})
+    entries = [*map(repr, of_tables.strings), *map(repr, of_tables.numbers)][:_MAX_ENTRIES]
     return [
-        call
-        for name, seeds in near.items()
-        for known in dict.fromkeys(((), words))
-        for call in varied(work, name, seeds, 2 * _VARIATIONS, known)
+        *islice((call for seeds in near.values() for call in _with_entries(seeds, entries)), _MAX_WITH_ENTRIES),
+        *(
+            call
+            for name, seeds in near.items()
+            for known in dict.fromkeys(((), words))
+            for call in varied(work, name, seeds, 2 * _VARIATIONS, known)
+        ),
     ]
+
+
+def _with_entries(seeds: Sequence[CandidateCall], entries: Sequence[str]) -> Iterator[CandidateCall]:
+    """Yield the simplest of *seeds* with each of the *entries* of tables in the place of each literal of that kind."""
+    for call in sorted(seeds, key=CandidateCall.cost)[:_SEEDS_WITH_ENTRIES]:
+        for place, source in enumerate(call.operands):
+            if _PLAIN.fullmatch(source):
+                alike = (entry for entry in entries if (entry[0] in "'\"") == (source[0] in "'\""))
+                for entry in alike:
+                    operands = (*call.operands[:place], entry, *call.operands[place + 1 :])
+                    yield replace(call, operands=operands, origin=max(call.origin, LIKELY))
 
 
 def _within(

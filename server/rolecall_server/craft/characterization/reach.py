@@ -33,6 +33,10 @@ class CallReach:
             for line in pool[call].lines:
                 self._by_line.setdefault(line, []).append(call)
         self._texts = _texts_by_line(survey.tree)
+        self._members: dict[str, list[str]] = {}
+        for target in targets:
+            if target.is_of_object:
+                self._members.setdefault(target.owner, []).append(target.qualified_name)
         self._readers: dict[int, list[tuple[int, str]]] = {}
         for target in targets:
             for node, distance in related_nodes(survey, target).items():
@@ -60,7 +64,9 @@ class CallReach:
         if not readers:
             return self._by_target
         nearest = min(distance for distance, _ in readers)
-        return dict.fromkeys(name for distance, name in readers if distance == nearest)
+        names = [name for distance, name in readers if distance == nearest]
+        # What stands in the body of a class is read by its methods.
+        return dict.fromkeys([*names, *(member for name in names for member in self._members.get(name, ()))])
 
 
 def _texts_by_line(tree: ast.Module) -> dict[int, list[re.Pattern[str]]]:

@@ -47,11 +47,15 @@ async def test_an_object_is_told_by_what_can_be_read_off_it(stage_of: StageOf) -
                 return self.x == other.x
             def __repr__(self):
                 return f"Equal({self.x!r})"
+
+        def made():
+            return Equal("a")
         """
     )
-    plain, equal = await observed(stage, "Plain([1])", "Equal('a')")
+    plain, equal, built = await observed(stage, "Plain([1])", "made()", "Equal('a')")
     assert plain.views == (("{}.x", "[1]"), ("len({})", "3"))
     assert equal.views == (("{}", "Equal('a')"),)
+    assert built.views == (("{}.x", "'a'"), ("len({})", "3"))  # it equals what is built as it was, however that is
 
 
 async def test_an_iterator_is_told_by_its_items_and_an_endless_one_by_its_first(stage_of: StageOf) -> None:

@@ -487,3 +487,29 @@ async def test_what_opens_a_file_gets_one_whatever_it_is_called_and_no_descripto
     templates = [call.operands[0] for call in found.cases]
     assert templates
     assert all("tmp_path" in one for one in templates), templates
+
+
+TABLE = """
+class Unit:
+    FACTORS = {
+        "second": 1,
+        "minute": 60,
+        "hour": 3600,
+        "day": 86400,
+        "week": 604800,
+        "fortnight": 1209600,
+    }
+
+    def __init__(self):
+        self.total = 0
+
+    def add(self, *names):
+        for name in names:
+            self.total += self.FACTORS[name]
+        return self.total
+"""
+
+
+async def test_a_table_that_is_read_at_import_is_tested_entry_by_entry(stage_of: StageOf) -> None:
+    found = await studied(await stage_of(TABLE), TABLE)
+    assert not [mutant for mutant in found.survivors if mutant.at_import]

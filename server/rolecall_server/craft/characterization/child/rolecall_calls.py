@@ -170,7 +170,9 @@ class Probe:
             lazily = describe.is_iterator(value)
             if self.request.get("harvest"):
                 return {"kind": "value", "parts": parts(value, self.root)}
-            seen = self._value(value, lazily)
+            # An object beside one that is built in the same way says nothing.
+            is_built = call["expression"].startswith(f"{type(value).__name__}(")
+            seen = self._value(value, lazily, whole=not is_built)
             seen["views"] = [one for one in seen["views"] if not self._names_folder_of(call, one[1])]
             seen["source"] = mocks.source_of(value, operands)
             seen["takes"] = _taken_by(value, self.path)
@@ -270,18 +272,18 @@ class Probe:
         imports.update({**needed, **describe.imports_of(views)})
         return views
 
-    def _value(self, value: Any, lazily: bool) -> dict[str, Any]:
+    def _value(self, value: Any, lazily: bool, *, whole: bool) -> dict[str, Any]:
         views, imports = [], {}
         try:
-            views, imports = ([], {}) if mocks.is_mock(value) else self._views(value)
+            views, imports = ([], {}) if mocks.is_mock(value) else self._views(value, whole=whole)
         except Exception:
             # Of what is used only now this is the call's own end; another object fails at being looked at alone.
             if lazily:
                 raise
         return {"kind": "value", "type": type(value).__name__, "views": views, "imports": imports}
 
-    def _views(self, value: Any) -> tuple[list[list[str]], dict[str, str]]:
-        return describe.views(value, self.names, self.root, _MAX_ITEMS)
+    def _views(self, value: Any, *, whole: bool = True) -> tuple[list[list[str]], dict[str, str]]:
+        return describe.views(value, self.names, self.root, _MAX_ITEMS, whole=whole)
 
     def _raised(self, error: BaseException) -> dict[str, Any]:
         kind = type(error)

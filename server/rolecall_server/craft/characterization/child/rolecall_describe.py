@@ -163,9 +163,11 @@ def literal(value: Any, names: dict[str, Any]) -> tuple[str, dict[str, str]] | N
     return (written, writer.imports) if len(written) <= _MAX_LITERAL else None
 
 
-def views(value: Any, names: dict[str, Any], root: str, max_items: int) -> tuple[list[list[str]], dict[str, str]]:
+def views(
+    value: Any, names: dict[str, Any], root: str, max_items: int, *, whole: bool = True
+) -> tuple[list[list[str]], dict[str, str]]:
     """Return expressions by which a test can look at *value*, and their imports: the value itself where it has a
-    literal, else what can be read off it.
+    literal and is wanted *whole*, else what can be read off it.
     """
     imports: dict[str, str] = {}
     found: list[list[str]] = []
@@ -181,7 +183,7 @@ def views(value: Any, names: dict[str, Any], root: str, max_items: int) -> tuple
 
     if isinstance(value, float) and math.isnan(value):
         return [["math.isnan({})", "True"]], {"math": ""}
-    if look("{}", value) or _look_at_base(value, look):
+    if (whole and look("{}", value)) or _look_at_base(value, look):
         return found, imports
     if isinstance(value, str) and names_place(value, root):
         return [], {}  # its length and its beginning are another place's too
@@ -196,6 +198,8 @@ def views(value: Any, names: dict[str, Any], root: str, max_items: int) -> tuple
     else:
         _look_at_object(value, look)
         _look_inside(value, root, found, look)
+        if not found and not whole:
+            look("{}", value)
         found += [] if found else _kind(value, names)
     return found, {**imports, **imports_of(found)}
 

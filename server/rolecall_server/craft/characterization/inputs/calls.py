@@ -42,7 +42,7 @@ _MAX_PASSED = 24
 _FEW = 3
 _SEVERAL = 3
 """The place of a group of three values."""
-_ALONE = 12
+_ALONE = 60
 """So many values are the only one that is given for a parameter which takes any number."""
 """So many values of an optional parameter are tried on every object: where it may be empty or ``None``, these too."""
 _MANY = 12

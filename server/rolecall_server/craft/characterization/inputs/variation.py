@@ -14,6 +14,8 @@ from rolecall_server.craft.characterization.observation import LIKELY, NEAR_ANOT
 from rolecall_server.python_trees import parse_expression
 
 _WORD = re.compile(r"[^\W\d]\w*")
+_LITERAL = re.compile(r"[\d'\"\[{]|\b(?:True|False|None)\b")
+"""A piece of an expression that can be varied."""
 _LETTERS = "aAbz09_- .,éß"
 _MAX_CHARACTERS = 80
 _STRICT = ("fromstring", "UUID")
@@ -27,7 +29,8 @@ def vary(call: CandidateCall, others: Sequence[CandidateCall], strings: Sequence
     """
     if not call.operands:
         return call
-    place = random.randrange(len(call.operands))
+    varying = [place for place, source in enumerate(call.operands) if _LITERAL.search(source)]
+    place = random.choice(varying or range(len(call.operands)))
     same_form = [one for one in others if (one.template, one.patched) == (call.template, call.patched)]
     if same_form and random.random() < 0.2:
         changed = random.choice(same_form).operands[place]

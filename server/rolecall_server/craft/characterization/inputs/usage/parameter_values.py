@@ -115,9 +115,10 @@ def _shape_of(target: CallTarget, parameter: CallableParameter, sources: ValueSo
 
 def values_of_each(target: CallTarget, starred: CallableParameter, sources: ValueSources) -> list[str]:
     """Return values for a parameter that takes any number: of each kind that the code tells apart, then others."""
-    kinds = dict.fromkeys(_shape_of(target, starred, sources).types)
-    told = interleaved(*(expressions_of(kind, sources)[:_OF_A_KIND] for kind in kinds if kind != "bool"))
-    return interleaved(values_for(target, starred, sources), told)
+    shape = _shape_of(target, starred, sources)
+    kinds = (kind for kind in dict.fromkeys(shape.types) if kind != "bool")
+    told = interleaved(*(expressions_of(kind, sources)[:_OF_A_KIND] for kind in kinds))
+    return interleaved(values_for(target, starred, sources), told, dict.fromkeys(shape.compared))
 
 
 def keywords_of(target: CallTarget, sources: ValueSources) -> Iterator[dict[str, str]]:
