@@ -58,6 +58,25 @@ async def test_an_object_is_told_by_what_can_be_read_off_it(stage_of: StageOf) -
     assert built.views == (("{}.x", "'a'"), ("len({})", "3"))  # it equals what is built as it was, however that is
 
 
+async def test_flags_are_told_by_their_name_and_those_without_one_by_their_value(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        """
+        import enum
+
+        class Mode(enum.Flag):
+            READ = 1
+            WRITE = 2
+
+        def mode(number):
+            return Mode(number)
+        """
+    )
+    told = await observed(stage, *(f"mode({number})" for number in range(4)))
+    assert [one.views for one in told] == [
+        (("{}", text),) for text in ("Mode(0)", "Mode.READ", "Mode.WRITE", "Mode(3)")
+    ]
+
+
 async def test_an_iterator_is_told_by_its_items_and_an_endless_one_by_its_first(stage_of: StageOf) -> None:
     stage = await stage_of(
         """

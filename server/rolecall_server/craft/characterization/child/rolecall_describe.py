@@ -12,6 +12,7 @@ import decimal
 import enum
 import fractions
 import itertools
+import keyword
 import math
 import pathlib
 import re
@@ -65,7 +66,9 @@ class _Writer:
         if kind in (list, tuple, set, frozenset, dict):
             return self._container(value, kind, depth)
         if isinstance(value, enum.Enum):
-            return self._named(kind, f"{{}}.{value.name}", value)
+            # Flags that are set together, or none of them, have no name of their own.
+            is_named = str(value.name).isidentifier() and not keyword.iskeyword(str(value.name))
+            return self._named(kind, f"{{}}.{value.name}" if is_named else f"{{}}({value.value!r})", value)
         if isinstance(value, type) or callable(value):
             return self._function(value)
         if kind in _FROM_LIBRARY:
