@@ -67,7 +67,7 @@ def _given(call: CandidateCall) -> dict[str, str]:
         node = parse_expression(call.operands[place])
         if name == ENVIRONMENT and isinstance(node, ast.Dict):
             pairs = zip(node.keys, node.values, strict=True)
-            return {key.value: ast.unparse(value) for key, value in pairs if isinstance(key, ast.Constant)}  # pyright: ignore
+            return {str(key.value): ast.unparse(value) for key, value in pairs if isinstance(key, ast.Constant)}
     return {}
 
 
