@@ -66,9 +66,7 @@ class _Writer:
         if kind in (list, tuple, set, frozenset, dict):
             return self._container(value, kind, depth)
         if isinstance(value, enum.Enum):
-            # Flags that are set together, or none of them, have no name of their own.
-            is_named = str(value.name).isidentifier() and not keyword.iskeyword(str(value.name))
-            return self._named(kind, f"{{}}.{value.name}" if is_named else f"{{}}({value.value!r})", value)
+            return self._named(kind, f"{{}}{member(value)}", value)
         if isinstance(value, type) or callable(value):
             return self._function(value)
         if kind in _FROM_LIBRARY:
@@ -152,6 +150,14 @@ class _Writer:
         except Exception as error:
             raise _NoLiteralError from error
         raise _NoLiteralError
+
+
+def member(value: enum.Enum) -> str:
+    """Return what follows the name of an enumeration to give *value*: ``.READ``, or ``(3)`` for flags that are set
+    together, or none of them, which have no name of their own.
+    """
+    name = str(value.name)
+    return f".{name}" if name.isidentifier() and not keyword.iskeyword(name) else f"({value.value!r})"
 
 
 def literal(value: Any, names: dict[str, Any]) -> tuple[str, dict[str, str]] | None:

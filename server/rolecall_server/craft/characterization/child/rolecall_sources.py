@@ -16,7 +16,6 @@ import functools
 import inspect
 import io
 import itertools
-import keyword
 import math
 import pathlib
 import re
@@ -179,8 +178,7 @@ class Sources:
         if origin is not None:
             return _with_steps(origin)
         if isinstance(value, enum.Enum):
-            is_named = str(value.name).isidentifier() and not keyword.iskeyword(str(value.name))
-            return f"{self._named(kind)}.{value.name}" if is_named else f"{self._named(kind)}({value.value!r})"
+            return f"{self._named(kind)}{describe.member(value)}"
         if isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType, functools._lru_cache_wrapper)):
             return self._named(value)
         if isinstance(value, types.ModuleType):
