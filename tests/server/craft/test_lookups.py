@@ -244,6 +244,15 @@ async def test_a_search_finds_text_of_several_lines_and_long_lines_in_part(tmp_p
     assert len(hit) < 1_200
 
 
+async def test_a_text_that_stands_only_in_another_case_is_found_and_told_so(tmp_path: Path) -> None:
+    sources = sources_at(tmp_path, "    #- a.txt\n    def Total():\n    #- b.txt\n    TOTAL\n    total_of\n")
+    told = await ask(sources, "search", text="total()")
+    assert told.startswith("No file holds 'total()'.")
+    assert "1 line with letters of another case:" in told
+    assert hits(told) == ["a.txt:1: def Total():"]
+    assert hits(await ask(sources, "search", text="total")) == ["b.txt:2: total_of"]
+
+
 async def test_that_no_file_holds_a_text_is_said_only_where_each_was_searched(tmp_path: Path) -> None:
     sources = sources_at(tmp_path, PROJECT)
     nothing = await ask(sources, "search", text="a word that is nowhere")

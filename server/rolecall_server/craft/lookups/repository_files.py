@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -41,7 +42,9 @@ Source: git's `buffer_is_binary`.
 class Words(BaseModel):
     """A text to look for."""
 
-    text: str = Field(description="taken literally; case matters", min_length=2, max_length=200)
+    text: str = Field(
+        description="taken literally; in another case only where no file holds it so", min_length=2, max_length=200
+    )
     folder: str = Field("", description="only in files below this folder, or in this one file; empty: everywhere")
 
 
@@ -84,39 +87,43 @@ def search(sources: LookupSources, words: Words) -> str:
         NotFound: there is no such folder or file, or it is left out.
         FileRefused: the file is kept from models.
     """
-    place = _place(words.folder)
-    wanted = words.text.replace("\r\n", "\n")
+    paths = _paths(sources, _place(words.folder))
+    found = _lines_of(sources, paths, words.text)
+    said = _told(sources, words.text, found)
+    if not found.hits:
+        found = _lines_of(sources, paths, words.text, re.IGNORECASE)
+        said += f" {_lines(found)} with letters of another case:" if found.hits else ""
+    return bounded(sources, [said, *_first_hits(found)], "")
+
+
+def _lines_of(sources: LookupSources, paths: Sequence[str], wanted: str, case: int = 0) -> _Found:
+    """Return the lines of *paths* that hold *wanted*; with ``re.IGNORECASE`` as *case* in any case."""
     found = _Found()
     budget = _MOST_SEARCHED_BYTES
-    for path in _paths(sources, place):
+    for path in paths:
         if found.n_files >= _MOST_FILES or budget <= 0:
             found.n_beyond += 1
         elif (text := _text(sources, path, found)) is not None:
             found.n_files += 1
             budget -= len(text)
-            _look(path, text, wanted, found)
-    return bounded(sources, [_told(sources, words.text, found), *_first_hits(found)], "")
+            hits = [f"{path}:{number}: {shortened(line, wanted)}" for number, line in _lines_with(text, wanted, case)]
+            found.hits += hits
+            found.n_holding += bool(hits)
+    return found
 
 
-def _look(path: str, text: str, wanted: str, found: _Found) -> None:
-    """Add the lines of *path* that hold *wanted* to *found*."""
-    if wanted.partition("\n")[0] not in text:
-        return
-    hits = [f"{path}:{number}: {shortened(line, wanted)}" for number, line in _lines_with(text, wanted)]
-    found.hits += hits
-    found.n_holding += bool(hits)
-
-
-def _lines_with(text: str, wanted: str) -> Iterator[tuple[int, str]]:
+def _lines_with(text: str, wanted: str, case: int) -> Iterator[tuple[int, str]]:
     """Yield the lines on which *wanted* begins, with their numbers from 1."""
+    parts = wanted.replace("\r\n", "\n").split("\n")
+    if not re.search(re.escape(parts[0]), text, case):
+        return
+    # What is looked for must begin on a line, and may go on below it.
+    first, rest = (re.compile(re.escape(part), case) for part in (parts[0], "\n".join(parts)))
     lines = [line.rstrip("\r\n") for line in split_lines(text)]
-    whole = "\n".join(lines)
-    begin = 0
     for number, line in enumerate(lines, 1):
-        # What is looked for must begin on this line, and may go on below it.
-        if whole.find(wanted, begin, begin + len(line) + len(wanted)) >= 0:
+        following = "\n".join(lines[number - 1 : number - 1 + len(parts)])
+        if first.search(line) and (found := rest.search(following)) and found.start() <= len(line):
             yield number, line
-        begin += len(line) + 1
 
 
 def _text(sources: LookupSources, path: str, found: _Found) -> str | None:
@@ -148,10 +155,14 @@ def _told(sources: LookupSources, wanted: str, found: _Found) -> str:
     files = "1 text file" if found.n_files == 1 else f"{found.n_files:,} text files"
     searched = f"Searched {files}; left out: {', '.join(_left_out(sources, found))}."
     if found.hits:
-        lines = "1 line" if len(found.hits) == 1 else f"{len(found.hits):,} lines"
-        return f"{lines} in {found.n_holding:,} of them. {searched}" if found.n_files > 1 else f"{lines}. {searched}"
+        of = f" in {found.n_holding:,} of them" if found.n_files > 1 else ""
+        return f"{_lines(found)}{of}. {searched}"
     none = "No file holds" if found.is_complete else "None of the files that were searched holds"
     return f"{none} {wanted!r}. {searched}"
+
+
+def _lines(found: _Found) -> str:
+    return "1 line" if len(found.hits) == 1 else f"{len(found.hits):,} lines"
 
 
 def _left_out(sources: LookupSources, found: _Found) -> list[str]:

@@ -125,7 +125,7 @@ def shortened(line: str, around: str = "") -> str:
     """Return *line*, or where it is very long the part of it that holds *around*."""
     if len(line) <= _MAX_LINE_CHARACTERS:
         return line
-    begin = max(0, line.find(around.partition("\n")[0]) - _MAX_LINE_CHARACTERS // 2)
+    begin = max(0, line.lower().find(around.partition("\n")[0].lower()) - _MAX_LINE_CHARACTERS // 2)
     end = begin + _MAX_LINE_CHARACTERS
     more = "…" if end < len(line) else ""
     return f"{'…' if begin else ''}{line[begin:end]}{more} (a part; the line has {len(line):,} characters)"
