@@ -18,9 +18,8 @@ from rolecall_server.craft.characterization.call_trials import (
     usable,
     variations,
 )
-from rolecall_server.craft.characterization.environment import calls_with_variables
+from rolecall_server.craft.characterization.circumstances import calls_with_flags, calls_with_variables
 from rolecall_server.craft.characterization.execution import Stage
-from rolecall_server.craft.characterization.flags import calls_with_flags
 from rolecall_server.craft.characterization.inputs.calls import Example, examples_in
 from rolecall_server.craft.characterization.inputs.documents import pieces_in, pieces_of
 from rolecall_server.craft.characterization.inputs.neighbours import Neighbourhood, neighbourhood
