@@ -23,6 +23,7 @@ from rolecall_server.craft.characterization.observation import (
     Observation,
 )
 from rolecall_server.craft.characterization.selection import choose
+from rolecall_server.craft.characterization.simplification import simplified
 from rolecall_server.sandbox import Mutant, NotRun, even_choice, mutants_of
 
 _MAX_MUTANTS = 700
@@ -106,6 +107,9 @@ async def _select(work: TrialState, pool: dict[CandidateCall, Observation], repo
         killed |= found
     kept = dict.fromkeys([*chosen, *(call for call in killed.values() if call is not None)])
     survivors = tuple(mutant for mutant in mutants if mutant not in killed and mutant not in work.untried)
+    simpler = await simplified(work, kept, pool, killed)
+    pool |= simpler.observations
+    kept = dict.fromkeys(simpler.forms.get(call, call) for call in kept)
     cases = {call: pool[call] for call in sorted(kept, key=lambda call: _place(work, call))}
     return Study(
         survey=work.survey,
