@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import asyncio
+import re
 import time
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,8 @@ _MAX_GIVERS = 4
 """So many calls of one form that give a function are gone on from."""
 _MAX_GIVEN = 8
 """So many arguments are given to each of these functions."""
+_WORD = re.compile(r"\w+")
+_SAYING_LITTLE = frozenset(["Any", "Callable", "object"])
 _SLOW_S = 0.1
 LEAST_S = 15.0
 """The time that calls may take where the time is over: those that were not heard of in time would be lost."""
@@ -131,9 +134,15 @@ def _first_calls_of(work: TrialState, target: CallTarget, examples: Sequence[Exa
     made_up = calls_of(target, sources, examples, Random(target.qualified_name), work.recording.passed)[:limit]
     at_a_prompt = [] if "patch" in work.survey.names | work.survey.borrowed else calls_with_command_lines(target, nodes)
     calls = list(dict.fromkeys([*recorded, *made_up, *at_a_prompt]))
-    if all(parameter.annotation is not None for parameter in target.parameters):
+    if target.parameters and all(map(_tells_its_type, target.parameters)):
         work.well_typed.update(calls)
     return calls
+
+
+def _tells_its_type(parameter: CallableParameter) -> bool:
+    """Return whether an annotation says what is passed; for a function it rarely says what that must take and give."""
+    names = set[str](_WORD.findall(ast.unparse(parameter.annotation))) if parameter.annotation else set[str]()
+    return bool(names) and not names & _SAYING_LITTLE
 
 
 def _builds(work: TrialState, target: CallTarget, told: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""Chosen calls in a simpler form that shows the same: without steps that change nothing, without odd texts."""
+"""Chosen calls in a simpler form that shows the same: without needless steps and mocks, without odd texts."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def simplified(
     for mutant, call in killed.items():
         if call is not None:
             told.setdefault(call, []).append(mutant)
-    fitting = {call: sorted((one for one in each if one in steady), key=_length) for call, each in forms.items()}
+    fitting = {call: [one for one in each if one in steady] for call, each in forms.items()}
     found: dict[CandidateCall, CandidateCall] = {}
     arcs = Counter(arc for call in chosen for arc in pool[call].arcs)
     for attempt in range(_ATTEMPTS):
@@ -63,11 +63,15 @@ async def simplified(
 
 
 def _forms(call: CandidateCall) -> Iterator[CandidateCall]:
-    """Yield simpler forms of *call*."""
+    """Yield simpler forms of *call*, the best first."""
     for place, source in enumerate(call.operands):
         plainer = [*_with_fewer_steps(source), *(_PLAIN_TEXTS if _is_odd(call, source) else ())]
         for other in plainer:
             yield replace(call, operands=(*call.operands[:place], other, *call.operands[place + 1 :]))
+    places = [place for place, _ in call.patched]
+    if places and all("Mock(" in call.operands[one] and f"{{{one}}}" not in call.template for one in places):
+        kept = range(min(places))  # what is patched comes last
+        yield replace(call, operands=call.operands[: len(kept)], names=call.names[: len(kept)], patched=())
 
 
 def _with_fewer_steps(source: str) -> Iterator[str]:
@@ -93,7 +97,7 @@ def _is_odd(call: CandidateCall, source: str) -> bool:
 def _ends_alike(call: CandidateCall, form: CandidateCall, seen: Observation, work: TrialState) -> bool:
     """Return whether *form* does what *call* does; where an argument differs, it may give another value of its kind."""
     other = work.seen[form]
-    if call.operands[1:] == form.operands[1:]:
+    if call.operands[1:] == form.operands[1:] or call.patched != form.patched:
         return other.outcome == seen.outcome
     return (other.kind, other.type_name, bool(other.effects)) == (seen.kind, seen.type_name, bool(seen.effects))
 
@@ -122,7 +126,3 @@ def _keeps_every_way(arcs: Counter[Arc], seen: Observation, other: Observation) 
     arcs.clear()
     arcs.update(after)
     return True
-
-
-def _length(call: CandidateCall) -> tuple[int, str]:
-    return len(call.source), call.source

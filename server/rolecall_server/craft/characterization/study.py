@@ -116,7 +116,7 @@ async def _select(work: TrialState, pool: dict[CandidateCall, Observation], repo
         cases=cases,
         borrowed=work.around.sources,
         targets=tuple(work.targets),
-        left_out=_left_out(work, cases),
+        left_out=_left_out(work, pool),
         crashes=_crashes(work),
         n_calls=len(work.seen),
         n_mutants=len(mutants) - len(work.untried),
@@ -144,8 +144,9 @@ def _target_lines(work: TrialState) -> set[int] | None:
     return {line for target in work.targets for line in target.lines}
 
 
-def _left_out(work: TrialState, cases: Mapping[CandidateCall, Observation]) -> dict[str, str]:
-    tested = {call.target for call in cases}
+def _left_out(work: TrialState, pool: Mapping[CandidateCall, Observation]) -> dict[str, str]:
+    """Return why a target has no case; one of which each call shows no more than others do is not left out."""
+    tested = {call.target for call in pool}
     reasons: dict[str, str] = {}
     for target in work.targets:
         if target.qualified_name in tested or target.kind == "constructor":
@@ -168,6 +169,14 @@ def _crashes(work: TrialState) -> tuple[tuple[CandidateCall, Observation], ...]:
     found: dict[tuple[str, int], tuple[CandidateCall, Observation]] = {}
     for call in sorted(work.well_typed & work.seen.keys(), key=CandidateCall.cost):
         seen = read_with_documentation(work, call, work.seen[call])
-        if seen.kind == "raises" and seen.type_name in _CRASHES and seen.inside and not seen.deliberate:
+        if seen.kind == "raises" and seen.type_name in _CRASHES and seen.inside and not _is_expected(call, seen):
             found.setdefault((seen.type_name, seen.line), (call, seen))
     return tuple(found.values())
+
+
+def _is_expected(call: CandidateCall, seen: Observation) -> bool:
+    """Return whether an exception was raised on purpose, or for an object on which another method has to be called
+    first.
+    """
+    owner = call.target.rpartition(".")[0].rpartition(".")[2]
+    return seen.deliberate or seen.message.startswith(f"'{owner}' object has no attribute")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rolecall_server.craft.characterization import CandidateCall, Observation, Stage
 from rolecall_server.craft.characterization.execution import Observed, RunConditions, Verdicts, kill, observe
+from rolecall_server.craft.characterization.selection import assertable
 from rolecall_server.sandbox import mutants_of
 
 StageOf = Callable[..., Awaitable[Stage]]
@@ -113,6 +114,93 @@ async def test_an_exception_is_deliberate_where_the_workspace_raises_it(stage_of
     assert (raised.type_name, raised.message, raised.deliberate) == ("ValueError", "negative", True)
     assert (crashed.type_name, crashed.deliberate, crashed.inside, crashed.line) == ("IndexError", False, True, 5)
     assert (misused.type_name, misused.inside) == ("TypeError", False)
+
+
+async def test_what_fails_while_an_exception_is_made_nobody_raised(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        """
+        def checked(x):
+            try:
+                return int(x)
+            except ValueError as error:
+                raise RuntimeError(error.message)
+
+        def quoted(x):
+            if not x:
+                raise ValueError(
+                    "empty: %r" % x
+                )
+            raise TypeError("%d is no text" % x)
+        """
+    )
+    no_message, no_number, empty = await observed(stage, "checked('a')", "quoted('a')", "quoted('')")
+    assert (no_message.type_name, no_message.deliberate) == ("AttributeError", False)
+    assert (no_number.type_name, no_number.deliberate) == ("TypeError", False)
+    assert (empty.type_name, empty.deliberate) == ("ValueError", True)
+
+
+async def test_what_is_read_of_the_machine_is_no_result_that_a_test_can_hold_to(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        """
+        import json
+        import sys
+
+        def hosts(path="/etc/hosts"):
+            with open(path) as file:
+                return len(file.readlines())
+
+        def own():
+            with open(__file__) as file:
+                return file.readline()
+
+        def output(where=sys.stdout):
+            return where
+        """
+    )
+    hosts, own, output = await observed(stage, "hosts()", "own()", "output()")
+    assert not assertable(hosts)
+    assert assertable(own)
+    assert output.views == ()
+
+
+async def test_a_call_that_reads_more_than_a_path_out_of_a_temporary_folders_name_does_not_end_alike(
+    stage_of: StageOf,
+) -> None:
+    stage = await stage_of(
+        """
+        import re
+
+        def digits(path):
+            return len(re.findall("[a-z][0-9]", str(path)))
+        """
+    )
+    asked = CandidateCall("digits", "digits({0})", ("tmp_path",))
+    seen = [await observe(stage, [asked], trace=False, circumstances=RunConditions(hash_seed=seed)) for seed in (0, 1)]
+    views = [one.observations[asked].views for one in seen if isinstance(one, Observed)]
+    assert len(set(views)) == 2
+
+
+async def test_a_warning_about_the_codes_own_use_of_what_is_deprecated_is_not_told(stage_of: StageOf) -> None:
+    stage = await stage_of(
+        """
+        import warnings
+
+        def days(month):
+            warnings.warn("use length", DeprecationWarning, stacklevel=2)
+            return 30
+
+        def year():
+            return 12 * days(1)
+
+        def length(month):
+            warnings.warn("guessed", UserWarning)
+            return 30
+        """
+    )
+    days, year, length = await observed(stage, "days(1)", "year()", "length(1)")
+    assert [name for name, _ in days.warns] == ["DeprecationWarning"]
+    assert year.warns == ()
+    assert [name for name, _ in length.warns] == ["UserWarning"]
 
 
 async def test_the_lines_that_follow_each_other_are_told(stage_of: StageOf) -> None:

@@ -7,17 +7,17 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dis
 import functools
 import importlib
 import inspect
 import io
-import itertools
+import linecache
 import os
 import pathlib
 import signal
 import sys
 import time
-import types
 import warnings
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,8 @@ import rolecall_describe as describe
 import rolecall_environment as environment
 import rolecall_files as files
 import rolecall_mocks as mocks
-from rolecall_guard import Guard, Overtime, Refused
+from rolecall_functions import taken_by
+from rolecall_guard import Guard, Overtime, Refused, known_places
 from rolecall_parts import parts
 from rolecall_readings import readings
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 _MAX_ITEMS = 40
 _MAX_CHANGES = 8
 _MAX_STATE = 100
-_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class Tracer:
@@ -90,6 +90,7 @@ class Probe:
         self.names = self._names()
         self.caches = [value.cache_clear for value in vars(self.module).values() if _is_cached(value)]
         self.root: str = request["root"]
+        self.guard.places = known_places(self.root)
         self.folder = describe.folder
 
     def _names(self) -> dict[str, Any]:
@@ -175,7 +176,7 @@ class Probe:
             seen = self._value(value, lazily, whole=not is_built)
             seen["views"] = [one for one in seen["views"] if not self._names_folder_of(call, one[1])]
             seen["source"] = mocks.source_of(value, operands)
-            seen["takes"] = _taken_by(value, self.path)
+            seen["takes"] = taken_by(value, self.path)
             if call["expression"].startswith("setattr("):
                 seen["views"] = []  # only what it changes tells something
             seen["warns"] = self._categories(caught)
@@ -211,8 +212,15 @@ class Probe:
                 setattr(holder, name, value)
 
     def _categories(self, caught: list[Any]) -> list[tuple[str, str]]:
-        """Return the kinds of the warnings that are about the workspace's own code, or about the call itself."""
-        own = [one.category for one in caught if one.filename == "<call>" or one.filename.startswith(self.root)]
+        """Return the kinds of the warnings that are about the call, or that the workspace's code gives of itself; those
+        about its own use of what is deprecated are gone once that is mended.
+        """
+        own = [
+            one.category
+            for one in caught
+            if one.filename == "<call>"
+            or (one.filename.startswith(self.root) and "warn" in linecache.getline(one.filename, one.lineno))
+        ]
         return sorted({(kind.__name__, kind.__module__) for kind in own})
 
     def _before(self, value: Any) -> tuple[Any, ...]:
@@ -289,7 +297,8 @@ class Probe:
         kind = type(error)
         frames = list(_frames(error))
         own = [(frame, line) for frame, line in frames if frame.f_code.co_filename.startswith(self.root)]
-        deliberate = bool(own) and frames[-1] == own[-1] and _source_line(*own[-1]).startswith("raise")
+        # What fails while the exception of a `raise` is made, as an attribute that is not there, nobody raised.
+        deliberate = bool(own) and frames[-1] == own[-1] and _is_raised_at_the_end(error)
         return {
             "kind": "raises",
             # Of a class in a class the whole name, by which a test can reach it; one in a function nobody can name.
@@ -355,29 +364,14 @@ def _frames(error: BaseException) -> Iterator[tuple[Any, int]]:
         traceback = traceback.tb_next
 
 
-def _source_line(frame: Any, line: int) -> str:
-    try:
-        with pathlib.Path(frame.f_code.co_filename).open(encoding="utf-8") as text:
-            return next(itertools.islice(text, line - 1, None), "").strip()
-    except (OSError, UnicodeDecodeError):
-        return ""
-
-
-def _taken_by(value: Any, path: str) -> list[str] | None:
-    """Return the names of what a function of the file *path* must be given, else of what takes the rest, with a star;
-    ``None`` for anything else.
-    """
-    # By its type: an object of the workspace that is asked for an attribute may do anything.
-    inner = value.func if type(value) is functools.partial else value
-    code = inner.__code__ if type(inner) in (types.FunctionType, types.MethodType) else None
-    if (code is None or code.co_filename != path) and getattr(type(value), "__wrapped__", None) is None:
-        return None
-    with contextlib.suppress(Exception):  # nothing tells what it takes
-        parameters = inspect.signature(value).parameters.values()
-        must = [one.name for one in parameters if one.default is one.empty and one.kind in _BY_PLACE]
-        # What takes anything is most often a decorator, or what one gave.
-        return must or [f"*{one.name}" for one in parameters if one.kind is one.VAR_POSITIONAL]
-    return None
+def _is_raised_at_the_end(error: BaseException) -> bool:
+    """Return whether a ``raise`` statement raised *error*, where it came from; an ``assert`` is none."""
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or type(error) is AssertionError:
+        return False
+    return traceback.tb_frame.f_code.co_code[traceback.tb_lasti] == dis.opmap["RAISE_VARARGS"]
 
 
 def _is_cached(value: Any) -> bool:

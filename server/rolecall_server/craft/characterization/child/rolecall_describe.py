@@ -11,6 +11,7 @@ import datetime
 import decimal
 import enum
 import fractions
+import io
 import itertools
 import keyword
 import math
@@ -190,6 +191,8 @@ def views(
         imports.update(written[1])
         return True
 
+    if _is_of_process(value):
+        return [], {}
     if isinstance(value, float) and math.isnan(value):
         return [["math.isnan({})", "True"]], {"math": ""}
     if (whole and look("{}", value)) or _look_at_base(value, look):
@@ -211,6 +214,15 @@ def views(
             look("{}", value)
         found += [] if found else _kind(value, names)
     return found, {**imports, **imports_of(found)}
+
+
+def _is_of_process(value: Any) -> bool:
+    """Return whether *value* is a file outside of the folder of a call, as standard output is: it is another one where
+    a test runs.
+    """
+    if not isinstance(value, io.IOBase) or isinstance(value, (io.StringIO, io.BytesIO)):
+        return False
+    return not folder.is_named_in(str(getattr(value, "name", "")))
 
 
 def imports_of(found: list[list[str]]) -> dict[str, str]:

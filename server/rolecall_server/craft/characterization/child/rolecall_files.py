@@ -8,8 +8,10 @@ import contextlib
 import os
 import re
 import shutil
+import string
 import tempfile
 from pathlib import Path
+from random import Random
 from typing import Any
 
 NAME = "tmp_path"
@@ -17,13 +19,23 @@ _DRAWN = re.compile(r"tmp[a-z0-9_]{8}")
 """The names that `tempfile` draws."""
 _MAX_TEXT = 400
 _MAX_FILES = 4
+_MORE_LETTERS = 150
+
+
+def _more_name() -> str:
+    """Return a long end for a folder's name where hashes are not the usual ones: what reads more than a path out of the
+    name, which a test's folder draws by chance, comes out otherwise.
+    """
+    seed = os.environ.get("PYTHONHASHSEED", "0")
+    letters = Random(seed).choices(string.ascii_lowercase + string.digits + "_", k=_MORE_LETTERS)
+    return "" if seed == "0" else "-" + "".join(letters)
 
 
 class Folder:
     """An empty folder for each call that asks for one."""
 
     def __init__(self) -> None:
-        self.path = Path(tempfile.gettempdir(), f"rolecall-{os.getpid()}")
+        self.path = Path(tempfile.gettempdir(), f"rolecall-{os.getpid()}{_more_name()}")
 
     def clear(self) -> None:
         """Make the folder empty."""

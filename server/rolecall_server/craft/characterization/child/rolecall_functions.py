@@ -1,4 +1,4 @@
-"""Functions found by their code, and lambdas as text. Standard library of Python 3.8 only."""
+"""Functions found by their code, what they take, and lambdas as text. Standard library of Python 3.8 only."""
 
 # pyright: basic, reportMissingImports=false
 # It looks at objects of which nothing is known.
@@ -7,14 +7,36 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
+import functools
 import inspect
 import sys
 import textwrap
+import types
 from typing import Any
+
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 class NoSourceError(Exception):
     """A value has no expression."""
+
+
+def taken_by(value: Any, path: str) -> list[str] | None:
+    """Return the names of what a function of the file *path* must be given, else of what takes the rest, with a star;
+    ``None`` for anything else.
+    """
+    # By its type: an object of the workspace that is asked for an attribute may do anything.
+    inner = value.func if type(value) is functools.partial else value
+    code = inner.__code__ if type(inner) in (types.FunctionType, types.MethodType) else None
+    if (code is None or code.co_filename != path) and getattr(type(value), "__wrapped__", None) is None:
+        return None
+    with contextlib.suppress(Exception):  # nothing tells what it takes
+        parameters = inspect.signature(value).parameters.values()
+        must = [one.name for one in parameters if one.default is one.empty and one.kind in _BY_PLACE]
+        # What takes anything is most often a decorator, or what one gave.
+        return must or [f"*{one.name}" for one in parameters if one.kind is one.VAR_POSITIONAL]
+    return None
 
 
 def function_of(code: Any) -> Any:

@@ -29,6 +29,8 @@ _ON_FILES = {
     *("shutil.copyfile", "shutil.move", "shutil.rmtree"),
 }
 """Those of which all arguments that name a file are changed or read: they may be in the folder of the call."""
+_READING = ("open", "os.listdir", "os.scandir")
+"""Those that tell what lies on this machine."""
 _ON_DESCRIPTORS = ("close", "closerange", "dup2", "ftruncate", "read", "write")
 """Functions of `os` that are no events, with descriptors as arguments: of a call's own they may be."""
 
@@ -54,6 +56,8 @@ class Guard:
         self.is_given_variables = False
         self.folder = ""
         """The folder that may be written to; empty for none."""
+        self.places: tuple[str, ...] = ()
+        """The folders whose files are the same wherever a test runs: the workspace, and Python with its packages."""
         self.descriptors: frozenset[int] = frozenset()
         """Those that were open before the call."""
         # A hook of the audit cannot be taken off again; hence `armed`.
@@ -91,6 +95,23 @@ class Guard:
                 return
             self.tripped = event
             raise Refused(event)
+        if event in _READING and not self._is_known(arguments[0]):
+            self.by_chance = True
+
+    def _is_known(self, place: Any) -> bool:
+        """Return whether *place* is there, with the same content, on every machine that has the workspace."""
+        if not isinstance(place, (str, bytes, os.PathLike)):
+            return True  # the folder that a process is in, or what it opened before
+        path = os.path.realpath(os.fsdecode(place))
+        known = (*self.places, self.folder) if self.folder else self.places
+        return path == os.devnull or any(path == one or path.startswith(f"{one}/") for one in known)
+
+
+def known_places(root: str) -> tuple[str, ...]:
+    """Return the folders of the workspace at *root*, of Python with its packages, and of the time zones."""
+    zones = getattr(sys.modules.get("zoneinfo"), "TZPATH", ())
+    places = {root, os.path.curdir, sys.prefix, sys.base_prefix, sys.exec_prefix, *filter(None, sys.path), *zones}
+    return tuple(os.path.realpath(place) for place in places)
 
 
 def _are_below(folder: str, event: str, arguments: tuple[Any, ...]) -> bool:
