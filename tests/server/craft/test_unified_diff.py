@@ -67,6 +67,7 @@ def test_empty_lines_of_context_may_have_lost_their_space() -> None:
         ("--- a/no.py\n+++ b/no.py\n@@ -1 +1 @@\n-a\n+b\n", "no.py, which does not exist"),
         ("@@ -1 +1 @@\n-a\n+b\n", "below no file name"),
         ("--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-five\n+5\n", "hunk 1 of a.py stand nowhere"),
+        ("--- a/a.py\n+++ b/a.py\n@@ -1 +1 @@\n-five\n+three\n", "Hunk 1 of a.py is in the file already"),
         ("diff --git a/x.png b/x.png\nindex 1..2 100644\nBinary files a/x.png and b/x.png differ\n", "x.png .* binary"),
         ("diff --git a/a.py b/a.py\nold mode 100644\nnew mode 100755\n", "no line of a.py"),
     ],

@@ -238,5 +238,11 @@ def _place(lines: Sequence[str], hunk: _DiffHunk, hint: int, what: str) -> tuple
         return hint, places
     if len(places.starts) == 1:
         return places.starts[0], places
+    if not places.starts and hunk.new and find(lines, hunk.new).starts:
+        raise PatchRefused(
+            f"{what[0].upper()}{what[1:]} is in the file already.",
+            "What lies in the working tree is taken out and proposed with: git stash -u, then "
+            "git stash show -p --include-untracked | rolecall propose -",
+        )
     why = "stand nowhere in the file" if not places.starts else f"stand there {len(places.starts)} times"
     raise PatchRefused(f"The old lines of {what} {why}.", "Make the diff from the file as it is now.")
