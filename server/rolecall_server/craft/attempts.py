@@ -98,18 +98,18 @@ async def work_out(work: AttemptWork, client: ModelClient, report: Report) -> At
     talk = _Talk(client, list(work.opening), report)
     report("asking the model", None)
     work.draft.update(work.start.files)
-    reply, edited = await _edits(work, talk, work.start)
+    said, edited = await _edits(work, talk, work.start)
     # A repair may say first what it wants to see; other work that changes nothing has come to its end.
     if edited.files == work.start.files and work.ladder is None:
-        raise await beside_the_loop(_READING, _no_edit, reply, talk)
+        raise await beside_the_loop(_READING, _no_edit, said, talk)
     course = _Course(work, talk, work.ladder.start if work.ladder else None)
-    goes_on, repairs = await course.take(reply, edited), 0
+    goes_on, repairs = await course.take(said, edited), 0
     try:
         while goes_on and talk.interrupted is None and repairs < _repairs_due(work, course.best):
             repairs += 1
             report(f"repair {repairs} of {work.most_repairs}: showing the model what failed", None)
-            reply, edited = await _edits(work, talk, await course.complain())
-            goes_on = await course.take(reply, edited)
+            said, edited = await _edits(work, talk, await course.complain())
+            goes_on = await course.take(said, edited)
     except RolecallError as error:
         # The repair that failed was none: the evidence counts those that were tried.
         talk.interrupted, repairs = error, repairs - 1
@@ -136,9 +136,8 @@ class _Course:
         assert self._best is not None
         return self._best
 
-    async def take(self, reply: str, edited: Edited) -> bool:
+    async def take(self, said: str, edited: Edited) -> bool:
         """Try the files of *edited*, unless that was done; return whether another attempt has a point."""
-        said = await beside_the_loop(_READING, prose_of, reply)
         if not edited.files or edited.files in self._tried:
             self._last = None
             self._tries.append(Try(said, is_again=bool(edited.files)))
@@ -211,11 +210,10 @@ def _repairs_due(work: AttemptWork, attempt: Attempt) -> int:
 
 
 async def _edits(work: AttemptWork, talk: _Talk, so_far: Edited) -> tuple[str, Edited]:
-    """Ask the model for edits, and again for those that cannot be used; return its first reply, and *so_far* with the
-    edits.
+    """Ask the model for edits, and again for those that cannot be used; return what its first reply says, and the
+    last of the corrections, and *so_far* with the edits.
     """
     draft = _Edits(work, so_far)
-    # The first reply tells what the change is about; later ones only correct its blocks.
     first_reply = reply = await talk.ask()
     for correction in range(MAX_CORRECTIONS + 1):
         steps = await beside_the_loop("Applying the edits of the reply", draft.take, reply)
@@ -236,7 +234,11 @@ async def _edits(work: AttemptWork, talk: _Talk, so_far: Edited) -> tuple[str, E
             talk.interrupted = error
             break
     talk.given_up += _left_out((*draft.repeated, *draft.problems))
-    return first_reply, draft.result()
+    said = await beside_the_loop(_READING, prose_of, first_reply)
+    if reply is not first_reply and (later := await beside_the_loop(_READING, prose_of, reply)):
+        # The first reply tells what the change is about; the last may have given up a part of it.
+        said = f"{said}\n\nAfter corrections: {later}".strip()
+    return said, draft.result()
 
 
 class _Edits:
@@ -408,8 +410,8 @@ def _complaint(work: AttemptWork, attempt: Attempt) -> str:
     return "\n\n".join([failures, *broken])
 
 
-def _no_edit(reply: str, talk: _Talk) -> NoUsableEdit:
-    said = " ".join(prose_of(talk.answer or reply, 300).split()) or "nothing"
+def _no_edit(said: str, talk: _Talk) -> NoUsableEdit:
+    said = " ".join(prose_of(talk.answer or said, 300).split()) or "nothing"
     if talk.answer:
         what = " ".join(["The model proposes no change.", *talk.given_up[:2], f"It said: {said}"])
         return NothingToChange(what, said=text_beside_edits(talk.answer).strip())

@@ -285,6 +285,15 @@ async def test_a_reasoned_no_to_a_correction_ends_the_asking_and_names_what_is_l
     assert outcome.problems[0].startswith("An edit of price.py was left out: SEARCH matches nothing in price.py")
 
 
+async def test_what_is_said_with_a_correction_stands_beside_what_was_said_first() -> None:
+    wrong = block("price.py", "    return max(items)\n", "    return 0\n")
+    model = ScriptedModel(
+        [f"I change both.\n\n{block(NEW, '', check_file(a=True))}{wrong}", "Only the test is new: the line has gone."]
+    )
+    outcome = await outcome_of(model, work(run=lambda files: TestRun("ran")))
+    assert outcome.rationale == "I change both.\n\nAfter corrections: Only the test is new: the line has gone."
+
+
 async def test_several_blocks_of_which_one_is_wrong_are_told_by_their_numbers() -> None:
     blocks = [
         block("notes.md", "# Notes\n", "# Notes\n\nFirst.\n"),
