@@ -75,6 +75,8 @@ class Subject:
     """Qualified names; empty for the whole module."""
     covered: frozenset[int] = frozenset()
     """Lines that tests reach already."""
+    noticed: Collection[Mutant] = ()
+    """Mutants that tests notice already, where these were tried: then only calls that tell others are worth a test."""
     related: Sequence[ast.Module] = ()
     """Files that use the module, the tests among them."""
     neighbours: Sequence[NearbyModule] = ()

@@ -7,7 +7,7 @@ from dataclasses import replace
 from heapq import heapify, heappop, heappush
 
 from rolecall_server.craft.characterization.behaviour import kind_of
-from rolecall_server.craft.characterization.observation import Arc, CandidateCall, Observation
+from rolecall_server.craft.characterization.observation import CandidateCall, Observation
 
 _NOTHING = (("{}", "None"),)
 
@@ -26,9 +26,9 @@ def tells(seen: Observation) -> bool:
     return seen.kind != "value" or bool(seen.effects or seen.printed) or seen.views not in ((), _NOTHING)
 
 
-def choose(observations: Mapping[CandidateCall, Observation], known: Collection[Arc] = ()) -> list[CandidateCall]:
-    """Return a small set of calls that takes every way through the code that all of them take, but for the *known*
-    ones, and has every kind of outcome.
+def choose(observations: Mapping[CandidateCall, Observation], known: Collection[Hashable] = ()) -> list[CandidateCall]:
+    """Return a small set of calls that takes every way through the code that all of them take, and has every kind of
+    outcome of each target, but for the *known* ones.
 
     The call that adds most is taken first; of those that add as much, the simplest. Calls through another module's
     function are taken only for ways that no other call takes.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 
+from rolecall_server.craft.characterization.behaviour import kind_of
 from rolecall_server.craft.characterization.call_trials import (
     Subject,
     TrialState,
@@ -87,9 +88,9 @@ async def study(stage: Stage, subject: Subject, report: Report) -> Study | NotRu
 
 
 async def _select(work: TrialState, pool: dict[CandidateCall, Observation], report: Report) -> Study:
-    known = frozenset(arc for seen in pool.values() for arc in seen.arcs if _is_covered(arc, work.subject.covered))
-    chosen = await asyncio.to_thread(choose, pool, known)
-    mutants = even_choice(await asyncio.to_thread(mutants_of, work.subject.text, _target_lines(work)), _MAX_MUTANTS)
+    chosen = await asyncio.to_thread(choose, pool, _known(work, pool))
+    every = await asyncio.to_thread(mutants_of, work.subject.text, _target_lines(work))
+    mutants = even_choice([mutant for mutant in every if mutant not in work.subject.noticed], _MAX_MUTANTS)
     report(f"trying {len(chosen)} cases and others on {len(mutants)} mutants", None)
     least_s = max(_LEAST_FOR_MUTANTS_S, _SHARE_FOR_MUTANTS * work.subject.budget_s)
     in_order = {call: pool[call] for call in [*chosen, *pool]}
@@ -124,6 +125,15 @@ async def _select(work: TrialState, pool: dict[CandidateCall, Observation], repo
         n_untried=len(work.untried),
         survivors=survivors,
     )
+
+
+def _known(work: TrialState, pool: Mapping[CandidateCall, Observation]) -> frozenset[Hashable]:
+    """Return the ways of the calls in *pool* that tests take already; where it is known what they notice, the kinds of
+    outcome too.
+    """
+    covered, seen = work.subject.covered, pool.values()
+    ways = frozenset[Hashable](arc for one in seen for arc in one.arcs if _is_covered(arc, covered))
+    return ways.union((call.target, kind_of(one)) for call, one in pool.items()) if work.subject.noticed else ways
 
 
 def _is_covered(arc: Arc, covered: frozenset[int]) -> bool:

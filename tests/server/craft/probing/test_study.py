@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from rolecall_server.craft.characterization import HouseStyle, Stage, Study, Subject, study, write_test_file
+from rolecall_server.sandbox import mutants_of
 
 StageOf = Callable[..., Awaitable[Stage]]
 
@@ -259,6 +260,17 @@ async def test_files_are_read_and_written_in_the_temporary_folder_of_a_test(stag
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_pytest.py", "test_unittest.py"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stdout
+
+
+async def test_where_tests_reach_all_only_what_they_do_not_notice_is_tested(stage_of: StageOf) -> None:
+    stage = await stage_of(MODULE)
+    covered = frozenset(range(1, MODULE.count("\n") + 2))
+    every = mutants_of(MODULE)
+    nothing = await studied(stage, MODULE, covered=covered, noticed=frozenset(every))
+    assert (dict(nothing.cases), dict(nothing.left_out).get("grade")) == ({}, None)
+    left = MODULE.split("\n").index("    if points >= 50:") + 1
+    one = await studied(stage, MODULE, covered=covered, noticed=frozenset(each for each in every if each.line != left))
+    assert {call.target for call in one.cases} == {"grade"}
 
 
 WARNING = """
