@@ -137,6 +137,16 @@ async def test_a_decision_taken_back_takes_its_lesson_back(tmp_path: Path) -> No
     assert waiting_handover(run.store, run.run_id) == ""
 
 
+async def test_what_is_offered_stays_while_more_work_waits(tmp_path: Path) -> None:
+    run = await proposed(tmp_path)
+    settle(run, "p1", h1="Round the tax.")
+    reviewed = load_proposal(run.store, "p1")
+    other = next(hunk.id for _, hunk in reviewed.proposal.hunks() if hunk.id != "h1")
+    decide(run.store, reviewed, {other: HunkState.PENDING})
+    assert hand_over(run.store, Workspace(run.root), run.run_id) == ()
+    assert waiting_handover(run.store, run.run_id) == "p2"
+
+
 async def test_rules_are_added_to_those_that_stand_there(tmp_path: Path) -> None:
     run = await proposed(tmp_path)
     (run.root / ENGINEER).parent.mkdir(parents=True)

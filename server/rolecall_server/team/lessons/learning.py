@@ -75,14 +75,17 @@ def hand_over(store: Store, workspace: Workspace, run_id: str) -> tuple[str, ...
     offers = [reviewed for reviewed in proposals if is_handover(reviewed.proposal)]
     is_decided = bool(work) and not any(reviewed.undecided for reviewed in work)
     settled = {line for offer in offers for line in _settled_lines(store, offer)}
-    lessons = _new(lessons_of(store, pool, work), workspace, settled) if is_decided else []
+    lessons = _new(lessons_of(store, pool, work), workspace, settled)
     texts = dict(_texts_after(lessons, workspace))
     waiting = [offer for offer in offers if offer.undecided]
     if any(_brings(offer.proposal, texts) for offer in waiting):
         return ()
+    if not is_decided:  # more was proposed since: an offer stays while the decisions that it rests on stand
+        lines = {lesson.line for lesson in lessons}
+        waiting = [offer for offer in waiting if not lines.issuperset(_offered_lines(offer))]
     for offer in waiting:
         put_aside(store, offer, offer.undecided, "What it rests on was decided otherwise.")
-    made = (_offer(store, workspace, work[-1].proposal, lessons, texts),) if texts else ()
+    made = (_offer(store, workspace, work[-1].proposal, lessons, texts),) if texts and is_decided else ()
     return (*(offer.proposal.id for offer in waiting), *made)
 
 
@@ -133,6 +136,12 @@ def _of_hunks(store: Store, pool: Pool, reviewed: Reviewed) -> Iterator[Lesson]:
         rule = one_line(reason if hunk.id in by_developer else _asked_anew(store, reason))
         if rule and len(rule) <= MAX_RULE_CHARACTERS:
             yield Lesson(_author(pool, change), rule, f"{proposal.id}/{hunk.id} {describe_hunk(change, hunk)}")
+
+
+def _offered_lines(offer: Reviewed) -> Iterator[str]:
+    """Yield the rules that an offer brings, each a line."""
+    for _, hunk in offer.proposal.hunks():
+        yield from (line for line in hunk.new_lines if line.startswith("- "))
 
 
 def _settled_lines(store: Store, offer: Reviewed) -> Iterator[str]:
