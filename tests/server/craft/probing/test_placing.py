@@ -56,6 +56,33 @@ def test_the_rest_of_the_file_stays_as_it_is() -> None:
     assert found == text.rstrip("\n") + f"\n\n\n{TEST}\n"
 
 
+@pytest.mark.parametrize(
+    "last",
+    [
+        'if __name__ == "__main__":\n    unittest.main()\n',
+        "if '__main__' == __name__:\n    import pytest\n\n    pytest.main()\n",
+        "# By hand.\nif __name__ == '__main__':\n    unittest.main()\n",
+    ],
+    ids=["unittest", "pytest", "comment"],
+)
+@pytest.mark.parametrize("blank", ["\n", "\n\n\n\n"])
+def test_tests_come_before_what_the_file_does_as_a_script(last: str, blank: str) -> None:
+    old = "import unittest\n\n\ndef test_old():\n    pass\n"
+    found = extended(old + blank + last, needs(), "shop.price", HouseStyle())
+    assert found == f"{old}\n\n{TEST}\n\n\n{last}"
+
+
+def test_a_condition_that_is_not_the_last_statement_stays_above_the_tests() -> None:
+    text = "import sys\n\nif __name__ == '__main__':\n    sys.path.pop()\n\nimport pytest\n"
+    assert extended(text, needs(), "shop.price", HouseStyle()) == f"{text}\n\n{TEST}\n"
+
+
+def test_a_form_feed_ends_no_line() -> None:
+    text = '"""One\x0ctwo."""\n\nimport pytest\n\nx = 1\n'
+    found = extended(text, needs(shop__price={"total"}), "shop.price", HouseStyle())
+    assert found == f"{text.replace('pytest', 'pytest' + chr(10) * 2 + 'from shop.price import total')}\n\n{TEST}\n"
+
+
 def test_line_ends_are_kept() -> None:
     found = extended("import pytest\r\n\r\nx = 1\r\n", needs({"pytest"}), "shop.price", HouseStyle())
     assert "\n" not in found.replace("\r\n", "")

@@ -1,8 +1,9 @@
-"""Putting tests into a file: imports where the file has its own, tests at its end, nothing else touched."""
+"""Putting tests into a file: imports where the file has its own, tests after its own, nothing else touched."""
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Collection, Iterable, Sequence
 
@@ -11,6 +12,8 @@ from rolecall_server.craft.characterization.text.rendering import Rendered
 from rolecall_server.python_trees import parse_python
 
 _STANDARD, _THIRD_PARTY, _OWN = range(3)
+# As Python counts lines: `str.splitlines` ends one at a form feed, too.
+_LINE_END = re.compile(r"\r\n?|\n")
 
 
 def new_file(rendered: Rendered, module: str, style: HouseStyle) -> str:
@@ -23,24 +26,51 @@ def new_file(rendered: Rendered, module: str, style: HouseStyle) -> str:
 
 
 def extended(text: str, rendered: Rendered, module: str, style: HouseStyle) -> str:
-    """Return *text*, an existing test file, with the tests at its end and what they import at its top.
+    """Return *text*, an existing test file, with the tests after its own and what they import at its top.
 
     Raises:
         SyntaxError: *text* is no Python.
     """
     tree = parse_python(text)
     newline = "\r\n" if "\r\n" in text else "\n"
-    lines = text.splitlines()
+    lines = _LINE_END.split(text)
+    lines, last = _parted(lines, tree)
     edits: list[tuple[int, int, list[str]]] = []
     for statement, section in _statements(_missing(rendered, tree), module, style):
         edits.append(_placed(statement, section, tree, module, style))
     # From the last line to the first: the lines above an edit keep their numbers.
     for start, end, new in sorted(edits, key=lambda edit: edit[:2], reverse=True):
         lines[start:end] = new
-    while lines and not lines[-1].strip():
-        lines.pop()
     body = "\n\n\n".join(rendered.tests)
-    return newline.join([*lines, "", "", *body.splitlines()]) + newline
+    tests = ["", "", *body.splitlines()]
+    return newline.join([*_without_blank_end(lines), *tests, *last]) + newline
+
+
+def _parted(lines: list[str], tree: ast.Module) -> tuple[list[str], list[str]]:
+    """Return the lines after which tests belong, and those that stay the last: what the file does when it is run as a
+    script, which runs the tests above it alone.
+    """
+    if not tree.body or not _is_for_scripts(tree.body[-1]):
+        return lines, []
+    start = tree.body[-1].lineno - 1
+    while start and lines[start - 1].startswith("#"):
+        start -= 1
+    return lines[:start], ["", "", *_without_blank_end(lines[start:])]
+
+
+def _is_for_scripts(node: ast.stmt) -> bool:
+    """Return whether a statement is ``if __name__ == "__main__":``."""
+    if not isinstance(node, ast.If) or not isinstance(node.test, ast.Compare):
+        return False
+    sides = [ast.unparse(side) for side in (node.test.left, *node.test.comparators)]
+    return isinstance(node.test.ops[0], ast.Eq) and sorted(sides) == ["'__main__'", "__name__"]
+
+
+def _without_blank_end(lines: Sequence[str]) -> list[str]:
+    n_lines = len(lines)
+    while n_lines and not lines[n_lines - 1].strip():
+        n_lines -= 1
+    return list(lines[:n_lines])
 
 
 def names_of_tests(text: str) -> set[str]:
