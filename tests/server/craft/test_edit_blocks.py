@@ -41,6 +41,14 @@ def test_an_empty_search_adds_to_the_end_of_a_file_that_exists() -> None:
     assert result.files["shop/price.py"] == FILES["shop/price.py"] + "\n\ndef more():\n    return 1\n"
 
 
+@pytest.mark.parametrize(("path", "is_before"), [("tests/test_a.py", True), ("notes.txt", False)])
+def test_what_is_added_to_python_comes_before_what_runs_as_a_script(path: str, is_before: bool) -> None:
+    tests, script = "def test_a():\n    pass\n", "if __name__ == '__main__':\n    unittest.main()\n"
+    new = "def test_b():\n    pass\n"
+    found = edited(block(path, "", new), {path: f"{tests}\n\n{script}"}).files[path]
+    assert found == "\n\n".join([tests, new, script] if is_before else [tests, script, new])
+
+
 def test_blocks_apply_in_order_each_on_the_result_of_the_one_before() -> None:
     reply = block("a.py", "", "x = 1\n") + block("a.py", "x = 1\n", "x = 2\n")
     assert edited(reply, {}).files == {"a.py": "x = 2\n"}

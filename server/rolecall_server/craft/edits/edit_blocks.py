@@ -9,9 +9,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
+from rolecall_analysis import is_python
 from rolecall_server.context.redaction import unknown_covers
 from rolecall_server.craft.edits.matching import find, nearest, put_in_place, stands_in, with_breaks, without_breaks
 from rolecall_server.craft.edits.replies import Deletion, EditBlock, Renaming, Step, parse_edit_blocks
+from rolecall_server.craft.script_part import split_before_script_part
 from rolecall_server.text_work import look_at_the_clock
 from rolecall_server.workspace import split_lines
 
@@ -191,7 +193,7 @@ def _applied(block: EditBlock, path: str, current: str | None) -> str | EditProb
     if not dividers:
         return EditProblem(path, "The block has no `=======` line between SEARCH and REPLACE.")
     if not any(line.strip() for line in block.body[: dividers[0]]):
-        return _added(current, block.body[dividers[0] + 1 :])
+        return _added(path, current, block.body[dividers[0] + 1 :])
     if current is None:
         return EditProblem(path, f"{path} does not exist; leave SEARCH empty to create it.")
     outcome: str | EditProblem = _FITS_NOWHERE
@@ -203,12 +205,16 @@ def _applied(block: EditBlock, path: str, current: str | None) -> str | EditProb
     return outcome
 
 
-def _added(current: str | None, new: Sequence[str]) -> str:
-    """Return *new* as a file of its own, or after two blank lines at the end of *current*."""
+def _added(path: str, current: str | None, new: Sequence[str]) -> str:
+    """Return *new* as a file of its own, or after two blank lines at the end of *current*: in Python before what the
+    file does as a script.
+    """
     text = "".join(new)
     if current is None or not current.strip():
         return text.lstrip("\n")
-    return current.rstrip("\r\n") + "\n\n\n" + text.strip("\n") + "\n"
+    above, script = split_before_script_part(current) if is_python(path) else (current, "")
+    added = text.strip("\n") + "\n" + ("\n\n" + script if script else "")
+    return above.rstrip("\r\n") + "\n\n\n" + added if above.strip() else added
 
 
 def _replaced(path: str, current: str, search: Sequence[str], new: Sequence[str]) -> str | EditProblem:

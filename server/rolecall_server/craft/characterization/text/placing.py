@@ -9,6 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from rolecall_server.craft.characterization.text.house_style import HouseStyle
 from rolecall_server.craft.characterization.text.rendering import Rendered
+from rolecall_server.craft.script_part import split_before_script_part
 from rolecall_server.python_trees import parse_python
 
 _STANDARD, _THIRD_PARTY, _OWN = range(3)
@@ -31,10 +32,10 @@ def extended(text: str, rendered: Rendered, module: str, style: HouseStyle) -> s
     Raises:
         SyntaxError: *text* is no Python.
     """
+    text, script = split_before_script_part(text)
     tree = parse_python(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = _LINE_END.split(text)
-    lines, last = _parted(lines, tree)
     edits: list[tuple[int, int, list[str]]] = []
     for statement, section in _statements(_missing(rendered, tree), module, style):
         edits.append(_placed(statement, section, tree, module, style))
@@ -42,35 +43,8 @@ def extended(text: str, rendered: Rendered, module: str, style: HouseStyle) -> s
     for start, end, new in sorted(edits, key=lambda edit: edit[:2], reverse=True):
         lines[start:end] = new
     body = "\n\n\n".join(rendered.tests)
-    tests = ["", "", *body.splitlines()]
-    return newline.join([*_without_blank_end(lines), *tests, *last]) + newline
-
-
-def _parted(lines: list[str], tree: ast.Module) -> tuple[list[str], list[str]]:
-    """Return the lines after which tests belong, and those that stay the last: what the file does when it is run as a
-    script, which runs the tests above it alone.
-    """
-    if not tree.body or not _is_for_scripts(tree.body[-1]):
-        return lines, []
-    start = tree.body[-1].lineno - 1
-    while start and lines[start - 1].startswith("#"):
-        start -= 1
-    return lines[:start], ["", "", *_without_blank_end(lines[start:])]
-
-
-def _is_for_scripts(node: ast.stmt) -> bool:
-    """Return whether a statement is ``if __name__ == "__main__":``."""
-    if not isinstance(node, ast.If) or not isinstance(node.test, ast.Compare):
-        return False
-    sides = [ast.unparse(side) for side in (node.test.left, *node.test.comparators)]
-    return isinstance(node.test.ops[0], ast.Eq) and sorted(sides) == ["'__main__'", "__name__"]
-
-
-def _without_blank_end(lines: Sequence[str]) -> list[str]:
-    n_lines = len(lines)
-    while n_lines and not lines[n_lines - 1].strip():
-        n_lines -= 1
-    return list(lines[:n_lines])
+    added = newline.join(["", "", "", *body.splitlines(), *(["", ""] if script else []), ""])
+    return newline.join(lines).rstrip() + added + script
 
 
 def names_of_tests(text: str) -> set[str]:
