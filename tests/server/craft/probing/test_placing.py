@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from rolecall_server.craft.characterization import HouseStyle
@@ -54,6 +58,42 @@ def test_the_rest_of_the_file_stays_as_it_is() -> None:
     text = "import pytest\n\n\n@pytest.fixture\ndef odd( ):  # kept\n    return 'x'\n\n\n\n"
     found = extended(text, needs({"pytest"}), "shop.price", HouseStyle())
     assert found == text.rstrip("\n") + f"\n\n\n{TEST}\n"
+
+
+RUFF = Path(sys.executable).with_name("ruff")
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "",
+        '"""Tests."""\n',
+        "import os\n",
+        "from shop.price import Cart\n",
+        "import pytest\n\nfrom shop.stock import Stock\n",
+        "from __future__ import annotations\n\nimport re\n\nfrom shop.langs.lang_9 import Nine\n",
+        "from shop.price import (\n    LIMIT,\n    total,\n)\n\nfrom .helpers import made\n",
+    ],
+)
+def test_several_imports_come_in_the_order_of_an_import_sorter(before: str) -> None:
+    langs = {f"shop__langs__lang_{name}": {f"L{name}"} for name in ("TR", "EN", "10", "9", "az")}
+    wanted = needs({"unittest", "re", "pytest"}, unittest__mock={"patch"}, shop__price={"Cart", "total"}, **langs)
+    text = extended(f"{before}\n\nclass A: ...\n" if before else "class A: ...\n", wanted, "shop.price", HouseStyle())
+    command = [str(RUFF), "check", "--isolated", "--select=I", "--config=lint.isort.known-first-party=['shop']", "-"]
+    assert subprocess.run(command, input=text, capture_output=True, text=True, check=False).returncode == 0, text
+
+
+def test_names_that_a_line_has_keep_their_order() -> None:
+    found = extended("from shop.price import total, Cart\n", needs(shop__price={"Stock"}), "shop.price", HouseStyle())
+    assert found.startswith("from shop.price import Stock, total, Cart\n")
+
+
+@pytest.mark.parametrize(
+    "line", ["from shop.price import total  # noqa: F401\n", "import os; from shop.price import a\n"]
+)
+def test_a_line_with_more_on_it_stays_as_it_is(line: str) -> None:
+    found = extended(line, needs(shop__price={"Cart"}), "shop.price", HouseStyle())
+    assert found.startswith(f"{line}from shop.price import Cart\n")
 
 
 @pytest.mark.parametrize(
