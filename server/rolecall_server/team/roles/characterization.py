@@ -15,6 +15,7 @@ from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.inputs.stand_ins import holds_stand_in
 from rolecall_server.craft.characterization.inputs.survey import is_private
 from rolecall_server.craft.characterization.observation import STOOD_IN
+from rolecall_server.craft.characterization.text.origins import Origins
 from rolecall_server.craft.characterization.text.placing import names_of_tests_on, names_of_tests_using, tests_added
 from rolecall_server.craft.characterization.text.test_file import BACKWARDS
 from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
@@ -58,6 +59,7 @@ class _Place:
     base: str | None
     module: str
     style: HouseStyle
+    origins: Origins
 
 
 async def write_plain_tests(
@@ -108,7 +110,7 @@ def _place(request: RunRequest, desk: Desk) -> _Place:
     names = module_names(desk.snapshot.modules, request.path)
     if not names:
         raise CodeNotRun(f"{request.path} is no module that can be imported.", "Give it a name without dots or dashes.")
-    return _Place(path, base, names[0], style)
+    return _Place(path, base, names[0], style, Origins(desk.snapshot, path))
 
 
 def _own_file(place: _Place, desk: Desk) -> _Place:
@@ -116,7 +118,7 @@ def _own_file(place: _Place, desk: Desk) -> _Place:
     path = PurePosixPath(place.path)
     beside = str(path.with_name(f"{path.stem}_characterization.py"))
     base = read_text_file(desk.workspace, beside).text if file_exists(desk.workspace, beside) else None
-    return replace(place, path=beside, base=base)
+    return replace(place, path=beside, base=base, origins=Origins(desk.snapshot, beside))
 
 
 def _unread(run: TestRun | NotRun | None, path: str) -> TestResult | None:
@@ -209,7 +211,9 @@ def _written(found: Study, place: _Place, dropped: set[str], order: int) -> str:
     Raises:
         NothingToTest: no test is left.
     """
-    text = write_test_file(found, place.module, place.style, base=place.base, without=dropped, order=order)
+    text = write_test_file(
+        found, place.module, place.style, base=place.base, without=dropped, order=order, origins=place.origins
+    )
     if text is None:
         raise NothingToTest("Every test that was written failed when pytest ran it.")
     return text

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rolecall_server.craft.characterization import CandidateCall, HouseStyle, Observation, read_style
+from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.text.grouping import group
 from rolecall_server.craft.characterization.text.layout import lay_out, with_quotes
 from rolecall_server.craft.characterization.text.rendering import Rendered, render
@@ -32,7 +33,8 @@ def calls(template: str, *rows: tuple[str, ...], names: tuple[str, ...] = ("x", 
 
 
 def rendered(cases: dict[CandidateCall, Observation], style: HouseStyle | None = None) -> Rendered:
-    return render(group(cases, NAMES), "shop.cart", NAMES, {}, style or HouseStyle(), class_name="TestCart")
+    sources = {**IMPORTS, **{name: ("shop.cart", name) for name in NAMES}}
+    return render(group(cases, NAMES), sources, style or HouseStyle(), class_name="TestCart")
 
 
 def text_of(cases: dict[CandidateCall, Observation], style: HouseStyle | None = None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 DEFAULT_LINE_LENGTH = 88
+_TAKES_TEST_CASE = re.compile(r"^from unittest import (?:\([^)]*?|[^\n(]*?)\bTestCase\b(?! as )", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -17,6 +18,8 @@ class HouseStyle:
     framework: Literal["pytest", "unittest"] = "pytest"
     line_length: int = DEFAULT_LINE_LENGTH
     quote: str = '"'
+    takes_test_case: bool = False
+    """Classes of tests name the ``TestCase`` that they import from unittest, instead of ``unittest.TestCase``."""
 
 
 def read_style(example: str | None, pyproject: str | None = None) -> HouseStyle:
@@ -29,7 +32,8 @@ def read_style(example: str | None, pyproject: str | None = None) -> HouseStyle:
     has_cases = re.search(r"\bTestCase\b", example) is not None
     plain = re.search(r"^def test_|^import pytest|^from pytest", example, re.MULTILINE) is not None
     quote = "'" if example.count("'") > 2 * example.count('"') else '"'
-    return HouseStyle("unittest" if has_cases and not plain else "pytest", line_length, quote)
+    takes_test_case = _TAKES_TEST_CASE.search(example) is not None and "unittest.TestCase" not in example
+    return HouseStyle("unittest" if has_cases and not plain else "pytest", line_length, quote, takes_test_case)
 
 
 def _line_length(pyproject: str) -> int:

@@ -84,7 +84,7 @@ def _in_sections(statements: Sequence[_Statement]) -> str:
 
 
 def _section(source: str, module: str) -> int:
-    top = source.partition(".")[0]
+    top = re.split(r"[. ]", source)[0]
     if top == module.partition(".")[0]:
         return _OWN
     return _STANDARD if top in sys.stdlib_module_names else _THIRD_PARTY

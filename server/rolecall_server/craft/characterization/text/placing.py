@@ -8,6 +8,8 @@ from collections.abc import Collection
 
 from rolecall_server.craft.characterization.text.house_style import HouseStyle
 from rolecall_server.craft.characterization.text.import_lines import add_imports, head_of_file
+from rolecall_server.craft.characterization.text.known_names import fitted
+from rolecall_server.craft.characterization.text.origins import NO_ORIGINS, Origins
 from rolecall_server.craft.characterization.text.rendering import Rendered
 from rolecall_server.craft.script_part import split_before_script_part
 from rolecall_server.python_trees import parse_python
@@ -21,8 +23,10 @@ def new_file(rendered: Rendered, module: str, style: HouseStyle) -> str:
     return "\n\n\n".join([head_of_file(rendered, module, style), *rendered.tests]) + "\n"
 
 
-def extended(text: str, rendered: Rendered, module: str, style: HouseStyle) -> str:
+def extended(text: str, rendered: Rendered, module: str, style: HouseStyle, origins: Origins = NO_ORIGINS) -> str:
     """Return *text*, an existing test file, with the tests after its own and what they import at its top.
+
+    *origins* tell which names mean the same.
 
     Raises:
         SyntaxError: *text* is no Python.
@@ -31,7 +35,8 @@ def extended(text: str, rendered: Rendered, module: str, style: HouseStyle) -> s
     tree = parse_python(text)
     newline = "\r\n" if "\r\n" in text else "\n"
     lines = _LINE_END.split(text)
-    add_imports(lines, tree, _missing(rendered, tree), module, style)
+    rendered = fitted(rendered, text, origins)
+    add_imports(lines, tree, rendered, module, style)
     body = "\n\n\n".join(rendered.tests)
     added = newline.join(["", "", "", *body.splitlines(), *(["", ""] if script else []), ""])
     return newline.join(lines).rstrip() + added + script
@@ -75,18 +80,3 @@ def tests_added(text: str, base: str | None) -> list[str]:
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
     nodes = [node for node in parse_python(text).body if isinstance(node, kinds)]
     return [node.name for node in nodes if node.name.removeprefix("test_") not in before]
-
-
-def _missing(rendered: Rendered, tree: ast.Module) -> Rendered:
-    """Return *rendered* without the imports that the file has."""
-    modules: set[str] = set()
-    names: dict[str, set[str]] = {}
-    for node in tree.body:
-        if isinstance(node, ast.Import):
-            modules |= {one.name for one in node.names if one.asname is None}
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            names.setdefault(node.module, set()).update(one.name for one in node.names if one.asname is None)
-    lacking = {source: found - names.get(source, set()) for source, found in rendered.names.items()}
-    return Rendered(
-        rendered.tests, rendered.modules - modules, {source: found for source, found in lacking.items() if found}
-    )

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.inputs.preparation import statement_of, unrolled
 from rolecall_server.craft.characterization.inputs.stand_ins import is_stand_in
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES
@@ -62,15 +61,10 @@ class Rendered:
 
 
 def render(
-    groups: Sequence[Group],
-    module: str,
-    module_names: Collection[str],
-    imports: Mapping[str, str],
-    style: HouseStyle,
-    *,
-    class_name: str = "",
+    groups: Sequence[Group], sources: Mapping[str, tuple[str, str]], style: HouseStyle, *, class_name: str = ""
 ) -> Rendered:
-    """Return the tests of *groups*, which import what they need of *module* and of *imports* (names by module).
+    """Return the tests of *groups*, which import what they need of *sources*: by name a module and the name there,
+    which is empty for the module itself.
 
     Under unittest they are the methods of one class, *class_name*.
     """
@@ -79,27 +73,30 @@ def render(
     used = {name for text in tests for name in _names_in(text)}
     modules = {name for name in ("pytest",) if name in used}
     names: dict[str, set[str]] = {}
-    for name in sorted(used):
-        if name in module_names:
-            names.setdefault(module, set()).add(name)
-        elif name in IMPORTS or name in imports:
-            source, attribute = IMPORTS.get(name, (imports.get(name) or name, name if imports.get(name) else ""))
-            if attribute:
-                names.setdefault(source, set()).add(attribute)
-            else:
-                modules.add(source)
+    for name in sorted(used & sources.keys()):
+        source, attribute = sources[name]
+        if attribute:
+            names.setdefault(source, set()).add(attribute)
+        else:
+            modules.add(source)
     for group in groups:
         if group.patched:
             names.setdefault("unittest.mock", set()).add("patch")
         outermost = group.exception.partition(".")[0]
-        if outermost and outermost not in module_names and group.exception_module != "builtins":
+        is_known = any(outermost in found for found in names.values())
+        if outermost and not is_known and group.exception_module != "builtins":
             names.setdefault(group.exception_module, set()).add(outermost)
     if style.framework == "unittest":
-        modules.add("unittest")
+        base = "unittest.TestCase"
+        if style.takes_test_case:
+            base = "TestCase"
+            names.setdefault("unittest", set()).add(base)
+        else:
+            modules.add("unittest")
         if any(group.needs_folder for group in groups):
             modules |= {"pathlib", "tempfile"}
         body = "\n\n".join(_indented(text) for text in tests)
-        tests = [f"class {class_name}(unittest.TestCase):\n{body}"]
+        tests = [f"class {class_name}({base}):\n{body}"]
     return Rendered(tuple(tests), frozenset(modules), {source: frozenset(found) for source, found in names.items()})
 
 

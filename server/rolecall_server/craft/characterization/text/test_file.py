@@ -7,9 +7,11 @@ from collections.abc import Collection
 from random import Random
 
 from rolecall_server.craft.characterization.inputs.call_forms import snake_case
+from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.study import Study
 from rolecall_server.craft.characterization.text.grouping import group
 from rolecall_server.craft.characterization.text.house_style import HouseStyle
+from rolecall_server.craft.characterization.text.origins import NO_ORIGINS, Origins
 from rolecall_server.craft.characterization.text.placing import extended, names_of_tests, new_file
 from rolecall_server.craft.characterization.text.rendering import render
 
@@ -27,11 +29,12 @@ def write_test_file(
     base: str | None = None,
     without: Collection[str] = (),
     order: int = 0,
+    origins: Origins = NO_ORIGINS,
 ) -> str | None:
     """Return the tests of *found* for *module*, added to *base* where that is a file; None where there are none.
 
-    *without* are the names of tests to leave out. Other numbers than 0 give the tests in another *order*:
-    `BACKWARDS`, or one that is drawn with that seed.
+    *origins* tell where names are imported from, and which mean the same. *without* are the names of tests to leave
+    out. Other numbers than 0 give the tests in another *order*: `BACKWARDS`, or one that is drawn with that seed.
 
     Raises:
         SyntaxError: *base* is no Python.
@@ -45,13 +48,20 @@ def write_test_file(
         groups.reverse()
     elif order:
         Random(order).shuffle(groups)
-    imports = dict(found.borrowed) | {name: source for seen in found.cases.values() for name, source in seen.imports}
-    rendered = render(groups, module, found.survey.names, imports, style, class_name=_class_name(module, taken))
+    sources = _sources(found, module, origins)
+    rendered = render(groups, sources, style, class_name=_class_name(module, taken))
     if base is None:
         return new_file(rendered, module, style)
-    text = extended(base, rendered, module, style)
+    text = extended(base, rendered, module, style, origins)
     # Files are written in UTF-8, which is not what such a file says of itself.
     return text.encode("ascii", "backslashreplace").decode() if _is_of_another_encoding(base) else text
+
+
+def _sources(found: Study, module: str, origins: Origins) -> dict[str, tuple[str, str]]:
+    """Return where each name that tests may use is imported from: a module, and its name there; empty for a module."""
+    imports = dict(found.borrowed) | {name: source for seen in found.cases.values() for name, source in seen.imports}
+    others = {name: (source, name) if source else (name, "") for name, source in imports.items()}
+    return {**others, **IMPORTS, **{name: origins.taken_from(module, name) for name in found.survey.names}}
 
 
 def _is_of_another_encoding(text: str) -> bool:
