@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from random import Random
 
+from rolecall_server.craft.characterization.inputs.call_forms import build_way
 from rolecall_server.craft.characterization.inputs.calls import calls_of, examples_in
 from rolecall_server.craft.characterization.inputs.domains import STRINGS, ValueSources
-from rolecall_server.craft.characterization.inputs.survey import survey
+from rolecall_server.craft.characterization.inputs.survey import CallableParameter, survey
 from rolecall_server.craft.characterization.observation import IN_REPOSITORY, CandidateCall
 from rolecall_server.python_trees import parse_python
 
@@ -110,3 +111,18 @@ def merge(*parts, **options):
     assert any(re.fullmatch(r"merge\(.+, .+, .+, limit=3\)", source) for source in sources), sources
     assert any(source.startswith("merge(b'") for source in sources)
     assert any("joiner=" in source for source in sources)
+
+
+def test_a_call_of_a_special_method_elsewhere_is_an_operator() -> None:
+    given = {"other": "-1", "more": "2"}
+    parameters = [CallableParameter("other"), CallableParameter("more")]
+    one = build_way("engine.Engine.__ne__", parameters[:1], given, "Engine()", ())
+    two = build_way("engine.Engine.__pow__", parameters, given, "Engine()", ())
+    none = build_way("engine.Engine.__len__", (), given, "Engine()", ())
+    other = build_way("engine.Engine.__hash__", (), given, "Engine()", ())
+    assert [call.source for call in (one, two, none, other)] == [
+        "Engine() != (-1)",
+        "Engine().__pow__(-1, 2)",
+        "len(Engine())",
+        "Engine().__hash__()",
+    ]

@@ -117,10 +117,36 @@ def test_an_exception_that_comes_when_an_iterator_is_used_is_waited_for() -> Non
     assert "        list(f(1))" in text_of({one: raises("ValueError", lazily=True)})
 
 
-def test_a_comparison_is_asserted_as_it_reads_its_operands_in_parentheses() -> None:
+def test_a_comparison_is_asserted_as_it_reads() -> None:
     (one,) = calls("{0} == {1}", ("-1", "lambda: 1"))
-    assert "assert not ((-1) == (lambda: 1))" in text_of({one: gives(("{}", "False"))})
-    assert "assert (-1) == (lambda: 1)" in text_of({one: gives(("{}", "True"))})
+    assert "assert not (-1 == (lambda: 1))" in text_of({one: gives(("{}", "False"))})
+    assert "assert -1 == (lambda: 1)" in text_of({one: gives(("{}", "True"))})
+
+
+@pytest.mark.parametrize(
+    ("template", "operands", "view", "line"),
+    [
+        ("{0}.chop({1}, {2})", ("Cart()", "3", "-7"), "{}", "assert Cart().chop(3, -7) == 1"),
+        ("{0}.bit_length()", ("3",), "{}", "assert (3).bit_length() == 1"),
+        ("{0} + {1}", ("Cart()", "-3"), "{}", "assert Cart() + -3 == 1"),
+        ("{0} + {1}", ("Cart()", "-3"), "str({})", "assert str(Cart() + -3) == 1"),
+        ("{0} + {1}", ("Cart()", "-3"), "{}.size", "assert (Cart() + -3).size == 1"),
+        ("{0} < {1}", ("Cart()", "-3"), "{}", "assert (Cart() < -3) == 1"),
+        ("{0}[{1}]", ("Cart()", "lambda: 2"), "{}", "assert Cart()[lambda: 2] == 1"),
+    ],
+)
+def test_parentheses_stand_where_they_mean_something(
+    template: str, operands: tuple[str, ...], view: str, line: str
+) -> None:
+    (one,) = calls(template, operands, names=("x", "y", "z"))
+    assert line in text_of({one: gives((view, "1"))})
+
+
+def test_what_sets_an_item_is_an_assignment() -> None:
+    (one,) = calls("{0}.__setitem__({1}, {2})", ("Cart()", "slice(None, 2)", "3"), names=("x", "y", "z"))
+    assert "        Cart()[:2] = 3" in text_of({one: raises("ValueError")})
+    changed = text_of({one: gives(("{}", "None"), effects=((0, (("{}.size", "1"),)),))})
+    assert changed.endswith("    x = Cart()\n    x[:2] = 3\n    assert x.size == 1")
 
 
 def test_an_object_is_held_to_all_that_can_be_read_off_it() -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget
+from rolecall_server.craft.characterization.inputs.survey import CallableParameter, CallTarget, operation_of
 from rolecall_server.craft.characterization.observation import LIKELY, THROUGH_ANOTHER, CandidateCall
 
 THROUGH = "through_"
@@ -56,6 +56,8 @@ def build_way(
     arguments = list(_arguments(parameters, given, more, form.operand))
     name = callee.rpartition(".")[2]
     template = f"{place}.{name}({', '.join(arguments)})" if place else f"{callee}({', '.join(arguments)})"
+    if place and arguments in (["{1}"], []):
+        template = operation_of(name, len(arguments)) or template
     return replace(form.call(f"{THROUGH}{snake_case(name)}", template), origin=THROUGH_ANOTHER)
 
 

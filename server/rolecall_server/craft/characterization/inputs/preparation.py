@@ -82,6 +82,16 @@ def statement_of(step: ast.expr) -> str:
         case ast.Call(func=ast.Name(id="setattr"), args=[value, ast.Constant(value=str() as name), new]):
             return f"{ast.unparse(value)}.{name} = {ast.unparse(new)}"
         case ast.Call(func=ast.Attribute(value=value, attr="__setitem__"), args=[key, new]):
-            return f"{ast.unparse(value)}[{ast.unparse(key)}] = {ast.unparse(new)}"
+            return f"{ast.unparse(ast.Subscript(value, _index(key), ast.Load()))} = {ast.unparse(new)}"
         case _:
             return ast.unparse(step)
+
+
+def _index(key: ast.expr) -> ast.expr:
+    """Return *key* as it stands between brackets: ``slice(1, 2)`` as ``1:2``."""
+    match key:
+        case ast.Call(func=ast.Name(id="slice"), args=[_, _, *_] as bounds, keywords=[]):
+            given = [None if isinstance(one, ast.Constant) and one.value is None else one for one in bounds]
+            return ast.Slice(*given)
+        case _:
+            return key

@@ -294,6 +294,12 @@ def _parameters(node: AnyFunction, *, bound: bool) -> tuple[CallableParameter, .
     return tuple(found)
 
 
+def operation_of(name: str, n_arguments: int) -> str:
+    """Return the template of the expression that uses a special method with so many arguments; empty without one."""
+    template = _OPERATIONS.get(name, "")
+    return template if template.count("{") == n_arguments + 1 else ""
+
+
 def bound_names(known: Survey) -> frozenset[str]:
     """Return the names that a module binds itself, without those that it imports."""
     return known.names - known.imported.keys()

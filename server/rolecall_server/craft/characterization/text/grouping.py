@@ -127,7 +127,7 @@ def _group(
         name=_name(first, one, names, used),
         template=f"list({first.template})" if one.lazily else first.template,
         operands=operands,
-        views=_views(seen, names),
+        views=() if effects and first.template.startswith("{0}.__setitem__(") else _views(seen, names),
         effects=_apart(effects),
         exception=one.type_name if one.kind == "raises" else "",
         exception_module=one.exception_module,

@@ -13,10 +13,12 @@ _INDENT = 4
 _NUMBERS = re.compile(
     r"""(?P<text>'(?:\\.|[^'\\])*+(?:'|\\?\Z)|"(?:\\.|[^"\\])*+(?:"|\\?\Z))"""
     r"""|(?<=[0-9.])e(?:\+|(?P<sign>-))0*(?=[0-9])"""
-    r"""|(?<=\w) (?P<power>\*\*) (?=\w)""",
+    r"""|(?<=\w) (?P<power>\*\*) (?=\w)"""
+    r"""|(?<![\w.])(?P<whole>\d+) (?=\.\w)""",
     re.DOTALL,
 )
-"""Strings, which stay as they are; exponents with a sign they need not have; powers of names and numbers."""
+"""Strings, which stay as they are; exponents with a sign they need not have; powers of names and numbers;
+whole numbers before a dot."""
 
 
 def lay_out(source: str, *, indent: int, width: int, before: int = 0, after: int = 0) -> str:
@@ -34,7 +36,11 @@ def on_one_line(source: str) -> str:
 
 def _written(node: ast.expr) -> str:
     """Return *node* on one line, as formatters write numbers and powers."""
-    return _NUMBERS.sub(lambda found: found["text"] or found["power"] or f"e{found['sign'] or ''}", ast.unparse(node))
+    return _NUMBERS.sub(_as_formatted, ast.unparse(node))
+
+
+def _as_formatted(found: re.Match[str]) -> str:
+    return f"({found['whole']})" if found["whole"] else found["text"] or found["power"] or f"e{found['sign'] or ''}"
 
 
 def with_quotes(code: str, quote: str) -> str:

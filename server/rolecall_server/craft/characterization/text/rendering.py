@@ -11,7 +11,7 @@ from typing import Literal
 from rolecall_server.craft.characterization.inputs.preparation import statement_of, unrolled
 from rolecall_server.craft.characterization.inputs.stand_ins import is_stand_in
 from rolecall_server.craft.characterization.inputs.survey import BUILTIN_NAMES
-from rolecall_server.craft.characterization.observation import ENVIRONMENT, filled, is_atom
+from rolecall_server.craft.characterization.observation import ENVIRONMENT, filled
 from rolecall_server.craft.characterization.text.grouping import FOLDER, Column, Group, is_scalar
 from rolecall_server.craft.characterization.text.house_style import HouseStyle
 from rolecall_server.craft.characterization.text.layout import lay_out, on_one_line, with_quotes
@@ -42,6 +42,8 @@ _PLAIN_TYPES = frozenset(
         *("datetime", "date", "time", "timedelta", "timezone", "utc"),
     }
 )
+_LOOSE = (ast.Compare, ast.BoolOp, ast.Lambda, ast.IfExp, ast.NamedExpr)
+"""Expressions that a comparison around them would tear apart."""
 _LITERAL_NODES = (
     *(ast.Constant, ast.List, ast.Tuple, ast.Set, ast.Dict, ast.UnaryOp, ast.unaryop, ast.expr_context),
     *(ast.Call, ast.keyword, ast.Name, ast.Attribute),
@@ -230,11 +232,10 @@ def _body(group: Group, stands: Sequence[str], style: HouseStyle, indent: int) -
         lines += _alone(call, style, indent + 4)
     elif not group.views:
         lines += _alone(call, style, indent)
-    looked_at = call if is_atom(call) else f"({call})"
     for template, column in group.views:
-        lines += _assertion(template.format(looked_at), column, single, style, indent)
+        lines += _assertion(on_one_line(template.format(f"({call})")), column, single, style, indent)
     for number, template, column in group.effects:
-        lines += _assertion(template.format(stands[number]), column, single, style, indent)
+        lines += _assertion(on_one_line(template.format(f"({stands[number]})")), column, single, style, indent)
     if group.printed is not None:
         lines += _assertion("capsys.readouterr().out", group.printed, single, style, indent)
     return lines
@@ -278,10 +279,8 @@ def _warning(kinds: Sequence[str], style: HouseStyle) -> str:
 
 
 def _alone(call: str, style: HouseStyle, indent: int) -> list[str]:
-    """Return a call of which the result is not looked at: one that sets an attribute as an assignment."""
-    if call.startswith("setattr("):
-        return _laid_out(statement_of(parse_expression(call)), style, indent)
-    return [f"{' ' * indent}{lay_out(call, indent=indent, width=style.line_length)}"]
+    """Return a call of which the result is not looked at: one that sets an attribute or an item as an assignment."""
+    return _laid_out(statement_of(parse_expression(call)), style, indent)
 
 
 def _laid_out(statement: str, style: HouseStyle, indent: int) -> list[str]:
@@ -325,8 +324,10 @@ def _assertion(actual: str, column: Column, single: bool, style: HouseStyle, ind
     if style.framework == "unittest":
         return _unittest_assertion(actual, expected, column, style, indent)
     pad = " " * indent
-    if inlined and expected in ("True", "False") and _is_comparison(actual):
-        line = f"{pad}assert {actual[1:-1]}" if expected == "True" else f"{pad}assert not {actual}"
+    node = parse_expression(actual)
+    held = f"({actual})" if isinstance(node, _LOOSE) else actual
+    if inlined and expected in ("True", "False") and isinstance(node, ast.Compare):
+        line = f"{pad}assert {actual}" if expected == "True" else f"{pad}assert not {held}"
         if len(line) <= style.line_length:
             return [line]
     if (inlined and expected in _SINGLETONS) or (inlined and expected in BUILTIN_NAMES):
@@ -335,23 +336,18 @@ def _assertion(actual: str, column: Column, single: bool, style: HouseStyle, ind
         sign = "=="
         if any(_is_rounded(source) for source in column.sources):
             expected = f"pytest.approx({expected})"
-    line = f"{pad}assert {actual} {sign} {expected}"
+    line = f"{pad}assert {held} {sign} {expected}"
     if len(line) <= style.line_length:
         return [line]
     lines: list[str] = []
     if inlined and len(expected) > 30 and not expected.startswith("pytest."):
         lines.append(f"{pad}expected = {lay_out(expected, indent=indent, width=style.line_length, before=11)}")
         expected = "expected"
-    line = f"{pad}assert {actual} {sign} {expected}"
+    line = f"{pad}assert {held} {sign} {expected}"
     if len(line) > style.line_length and actual != "result":
         lines.append(f"{pad}result = {lay_out(actual, indent=indent, width=style.line_length, before=9)}")
         line = f"{pad}assert result {sign} {expected}"
     return [*lines, line]
-
-
-def _is_comparison(actual: str) -> bool:
-    """Return whether *actual* is a comparison in parentheses, which reads best as it is."""
-    return actual.startswith("(") and isinstance(parse_expression(actual), ast.Compare) and actual[-1] == ")"
 
 
 def _is_rounded(source: str) -> bool:
