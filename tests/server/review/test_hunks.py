@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from textwrap import dedent
 
 import pytest
@@ -142,6 +143,46 @@ def test_the_blank_lines_after_an_added_function_stay_with_it() -> None:
     found = linked(base, base.replace("def total", "def net():\n    return 0\n\n\ndef total"))
     assert [hunk.symbol for hunk in found.hunks] == ["net"]
     assert "".join(found.hunks[0].new_lines).strip() == "def net():\n    return 0"
+
+
+DEFINITION = st.sampled_from(
+    [
+        "def {0}():\n    return {1}\n",
+        "# Why {1}\ndef {0}():\n    return {1}\n",
+        "# A part of {0}\n\n# of two\n@cache\ndef {0}():\n    total = 1\n\n    return {1}\n",
+        "class {0}:\n    def inner(self):\n        return 1\n\n    def other(self):\n        return {1}\n",
+    ]
+)
+BLANK = st.sampled_from(["\n", "\n\n"])
+
+
+def spaced(blank: str, parts: Iterable[str]) -> str:
+    return blank.join(["import os\n", *filter(None, parts)])
+
+
+@given(st.lists(st.tuples(st.booleans(), DEFINITION), min_size=2, max_size=7), BLANK, st.data())
+def test_whichever_of_the_added_functions_are_accepted_they_stand_as_far_apart_as_in_the_whole(
+    parts: list[tuple[bool, str]], blank: str, data: st.DataObject
+) -> None:
+    whole = [text.format(f"name_{number}", 1) for number, (_, text) in enumerate(parts)]
+    before = ["" if is_new else text for text, (is_new, _) in zip(whole, parts, strict=True)]
+    found = change(spaced(blank, before), spaced(blank, whole))
+    some = data.draw(st.sets(st.sampled_from(sorted(ids(found))))) if found.hunks else set()
+    text = text_with(found, some) or ""
+    assert text == spaced(blank, (one for one in whole if one in text))
+
+
+@given(st.lists(DEFINITION, max_size=3), DEFINITION, st.lists(DEFINITION, max_size=3), BLANK, st.data())
+def test_so_do_those_that_are_added_beside_one_that_is_changed(
+    above: list[str], changed: str, below: list[str], blank: str, data: st.DataObject
+) -> None:
+    whole = [text.format(f"name_{number}", number) for number, text in enumerate([*above, changed, *below])]
+    old = whole[len(above)].replace(":\n", ":  # old\n", 1)
+    found = change(spaced(blank, [old]), spaced(blank, whole))
+    some = data.draw(st.sets(st.sampled_from(sorted(ids(found)))))
+    text = text_with(found, some) or ""
+    there = [one if one in text else old if number == len(above) else "" for number, one in enumerate(whole)]
+    assert text == spaced(blank, there)
 
 
 def test_added_lines_get_the_line_ending_of_the_file_and_the_rest_keeps_its_own() -> None:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from rolecall_analysis import facts_of, is_python
 from rolecall_server.review.proposals.difference import Range, changed_ranges
@@ -124,14 +125,34 @@ def _definitions_apart(path: str, changed: Range, old: Sequence[str], new: Seque
     What it removes goes with the piece that is most like it; the pieces before and after only add.
     """
     old_start, old_end, new_start, new_end = changed
-    cuts = [new_start + line for line in _first_lines(path, new[new_start:new_end])]
+    added = new[new_start:new_end]
+    cuts = _first_lines(path, added)
     if not cuts:
         yield changed
         return
-    pieces = list(zip([new_start, *cuts], [*cuts, new_end], strict=True))
-    heir = _most_like(old[old_start:old_end], [new[start:end] for start, end in pieces])
-    for i, (start, end) in enumerate(pieces):
-        yield (old_end if i > heir else old_start), (old_start if i < heir else old_end), start, end
+    heir = _heir(old[old_start:old_end], added, cuts)
+    # Pieces before the heir have the blank lines after them, those behind it the ones before them: so each keeps its
+    # distance from what stands on both sides, whichever of the others are accepted.
+    cuts = [_past_blank(added, line) if number < heir else line for number, line in enumerate(cuts)]
+    for i, (start, end) in enumerate(pairwise([0, *cuts, len(added)])):
+        before, after = (old_end if i > heir else old_start), (old_start if i < heir else old_end)
+        yield before, after, new_start + start, new_start + end
+
+
+def _heir(removed: Sequence[str], added: Sequence[str], cuts: Sequence[int]) -> int:
+    """Return the number of the piece of *added* that stands in the place of *removed*.
+
+    Where nothing is removed it is the last if blank lines end it, as before a function, else the first, as behind one.
+    """
+    if any(line.strip() for line in removed):
+        return _most_like(removed, [added[start:end] for start, end in pairwise([0, *cuts, len(added)])])
+    return 0 if added[-1].strip() else len(cuts)
+
+
+def _past_blank(lines: Sequence[str], line: int) -> int:
+    while not lines[line].strip():
+        line += 1
+    return line
 
 
 def _first_lines(path: str, added: Sequence[str]) -> list[int]:
@@ -193,8 +214,14 @@ def _best_places(ranges: Sequence[Range], old: Sequence[str], new: Sequence[str]
 
 
 def _best_shift(new: Sequence[str], start: int, end: int, shifts: Sequence[int]) -> int:
+    def order(by: int) -> tuple[int, bool]:
+        first = start + by
+        # Next to a comment or a decorator it would begin inside what those belong to.
+        is_inside = first > 0 and bool(new[first - 1].strip() and new[first].strip())
+        return _indent_of_first(new[first : end + by]), is_inside
+
     # `min` takes the first of equals: the place that is nearest to where the difference was found.
-    return min(sorted(shifts, key=abs), key=lambda by: _indent_of_first(new[start + by : end + by]))
+    return min(sorted(shifts, key=abs), key=order)
 
 
 def _indent_of_first(lines: Sequence[str]) -> int:
