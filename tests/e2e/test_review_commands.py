@@ -594,6 +594,79 @@ def test_one_hunk_is_undone_and_a_rejected_one_offered_again(root: Path) -> None
     assert (root / PRICE).read_text() == FILES[PRICE]
 
 
+RAN = Evidence(ran=True, after=Tally(2, 0, 0), model="a script")
+
+
+def accepted(root: Path, files: dict[str, str | None], **more: Any) -> str:
+    proposal_id = proposed(root, files, **more)
+    ended = rolecall(root, "review", proposal_id, "--accept", "all", "--guarded", "--untested")
+    assert ended.returncode == 0, ended.stderr
+    return proposal_id
+
+
+def test_what_needs_the_hunk_that_is_named_goes_with_it_and_is_named(root: Path) -> None:
+    proposal_id = accepted(root, dict(NAMED))
+    ended = rolecall(root, "undo", f"{proposal_id}/h1")
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout.startswith(f"{proposal_id}/h2,h3 need what was named, and went with it.\nTook back")
+    assert (root / CART).read_text() == FILES[CART]
+
+
+@pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
+def test_what_an_accepted_hunk_of_another_proposal_uses_is_not_taken_from_it_unsaid(
+    root: Path, more: list[str]
+) -> None:
+    adding = accepted(root, {PRICE: NAMED[PRICE]})
+    using = accepted(root, {CART: NAMED[CART]})
+    refused = rolecall(root, "undo", adding, *more)
+    said = refused.stdout + refused.stderr
+    assert refused.returncode == 1
+    assert "SelectionBreaks" in said
+    assert f"({using}/h1)" in said
+    assert f"Begin with `rolecall undo {using}/h1`" in said
+    assert (root / PRICE).read_text() == NAMED[PRICE]
+    assert rolecall(root, "undo", adding, *more, "--anyway").returncode == 0
+    assert (root / PRICE).read_text() == FILES[PRICE]
+
+
+def test_the_tests_run_on_what_would_be_left_before_anything_is_taken_back(root: Path) -> None:
+    code = accepted(root, {PRICE: DOUBLED[PRICE]})
+    tests = accepted(root, {"tests/test_price.py": DOUBLED["tests/test_price.py"]}, evidence=RAN)
+    refused = rolecall(root, "undo", code)
+    assert refused.returncode == 1
+    assert f"1 test would fail: tests/test_price.py::test_doubled ({tests}/h1)." in refused.stderr
+    assert (root / PRICE).read_text() == DOUBLED[PRICE]
+    assert rolecall(root, "undo", f"{tests}/h1").returncode == 0
+    assert rolecall(root, "undo", code).returncode == 0
+    assert contents(root)[PRICE] == FILES[PRICE].encode()
+
+
+def test_the_rest_of_a_proposal_is_not_taken_back_unsaid_where_what_stays_breaks_without_it(root: Path) -> None:
+    parts = {
+        "shop/options.py": "NAMES = set()\n\n\ndef declare(name):\n    NAMES.add(name)\n",
+        PRICE: FILES[PRICE].replace("sum(items)", "sum(items) if 'tax' in NAMES else 1"),
+        "shop/__init__.py": "from shop.options import declare\n\ndeclare('tax')\n",
+    }
+    parts[PRICE] = "from shop.options import NAMES\n" + parts[PRICE]
+    proposal_id = accepted(root, {**parts}, evidence=RAN)
+    (root / PRICE).write_text(parts[PRICE].replace("else 1", "else 1  # none"))
+    before = contents(root)
+    refused = rolecall(root, "undo", proposal_id, "--what-still-fits")
+    assert refused.returncode == 1
+    assert "would fail: tests/test_price.py::" in refused.stderr
+    assert contents(root) == before
+
+
+def test_what_git_took_out_is_said_to_be_gone_and_the_rest_is_taken_back(root: Path) -> None:
+    proposal_id = accepted(root, {PRICE: BETTER, TAX: "RATE = 0.2\n"})
+    (root / PRICE).write_text(FILES[PRICE])
+    refused = rolecall(root, "undo", proposal_id)
+    assert refused.returncode == 1
+    assert refused.stdout.startswith(f"{proposal_id}/h1,h2: {PRICE}: They are not there any more.\n")
+    assert rolecall(root, "undo", proposal_id, "--what-still-fits").returncode == 0
+    assert not (root / TAX).exists()
+
+
 @pytest.mark.parametrize("what", ["r9", "p9", "p1", "p1/h9", "x"])
 def test_there_is_nothing_to_undo_where_nothing_was_accepted(root: Path, what: str) -> None:
     proposed(root)

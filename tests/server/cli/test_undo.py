@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rolecall_server.cli.commands.undo import plan_undo
 from rolecall_server.cli.files.disk import take_back, write_accepted
 from rolecall_server.errors import HunkStale
 from rolecall_server.review.proposals.proposal_store import load_proposal
+from rolecall_server.review.taking_back import plan_undo
 from rolecall_server.store import Store
 from rolecall_server.workspace import Workspace, split_lines
 from support.proposals import propose

@@ -56,6 +56,9 @@ def add_decisions(commands: Commands) -> None:
     undo.add_argument(
         "--what-still-fits", action="store_true", help="where some of it was changed since, take back the rest"
     )
+    undo.add_argument(
+        "--anyway", action="store_true", help="also where something would be missing or a test would fail"
+    )
     propose = add_command(
         commands,
         "propose",

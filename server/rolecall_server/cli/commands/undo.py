@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.files.disk import take_back
-from rolecall_server.cli.repository import open_repository, proposal_here, proposals_of_run
+from rolecall_server.cli.repository import open_repository, proposal_here, proposals_of_run, read_repository
 from rolecall_server.cli.screen import Screen, print_json, say_prose
-from rolecall_server.errors import HunkStale, NotFound
-from rolecall_server.review.acceptance import needed_by, plan_edit
-from rolecall_server.review.proposals.anchor import Stale, locate, path_now
-from rolecall_server.review.proposals.proposal import FileChange, HunkState
-from rolecall_server.review.proposals.proposal_store import Reviewed, decide
+from rolecall_server.errors import NotFound, SelectionBreaks
+from rolecall_server.review.proposals.proposal import HunkState
+from rolecall_server.review.proposals.proposal_store import Reviewed, decide, load_all
+from rolecall_server.review.proposals.provenance import Traces
+from rolecall_server.review.selection import Lack, describe_lacks
+from rolecall_server.review.taking_back import Remainder, Undoing, broken_names, failing_tests, plan_undo
 from rolecall_server.store import Store
 from rolecall_server.team.lessons.learning import hand_over
-from rolecall_server.workspace import Workspace, read_text_or_none
-
-
-@dataclass(frozen=True)
-class Left:
-    """Hunks of one file that cannot be taken back, and why."""
-
-    path: str
-    hunk_ids: tuple[str, ...]
-    reason: str
-
-
-@dataclass(frozen=True)
-class Undoing:
-    """The hunks of one proposal that can be taken back, and those that cannot."""
-
-    reviewed: Reviewed
-    fitting: tuple[str, ...]
-    left: tuple[Left, ...]
+from rolecall_server.workspace import Workspace
 
 
 def run_undo(arguments: argparse.Namespace) -> int:
@@ -54,17 +36,68 @@ def _undo(arguments: argparse.Namespace, screen: Screen) -> int:
     plans = plan_undo(workspace, _accepted(store, workspace, what))
     left = [(plan, one) for plan in plans for one in plan.left]
     refused = bool(left) and not arguments.what_still_fits
+    if not refused and not arguments.anyway:
+        _refuse_what_breaks(store, workspace, plans)
     written = () if refused else tuple(_take_back(store, workspace, plans))
-    lines = [f"{plan.reviewed.proposal.id}/{','.join(one.hunk_ids)} stays: {one.reason}" for plan, one in left]
-    if refused:
-        lines.append("Nothing was changed. With --what-still-fits the rest is taken back.")
-    elif written:
-        lines.append(f"Took back {', '.join(map(_named, plans))}: {', '.join(written)}.")
-    else:
-        lines.append("Nothing was changed.")
-    as_json = [{"proposal": plan.reviewed.proposal.id, "path": one.path, "reason": one.reason} for plan, one in left]
-    _tell(screen, arguments, lines, {"written": written, "left": as_json})
+    _tell(screen, arguments, [*_lines(plans, written, refused=refused)], _as_json(plans, written))
     return 1 if refused or not written else 0
+
+
+def _lines(plans: Sequence[Undoing], written: Sequence[str], *, refused: bool) -> Iterator[str]:
+    for plan in plans:
+        of = plan.reviewed.proposal.id
+        for one in plan.left:
+            yield f"{of}/{','.join(one.hunk_ids)}{'' if one.is_gone else ' stays'}: {one.reason}"
+        if plan.along and written:
+            need = "needs" if len(plan.along) == 1 else "need"
+            yield f"{of}/{','.join(plan.along)} {need} what was named, and went with it."
+    if written:
+        yield f"Took back {', '.join(_named(plan) for plan in plans if plan.fitting)}: {', '.join(written)}."
+    elif refused and any(plan.fitting for plan in plans):
+        yield "Nothing was changed. With --what-still-fits the rest is taken back."
+    else:
+        yield "Nothing was changed."
+
+
+def _as_json(plans: Sequence[Undoing], written: Sequence[str]) -> dict[str, object]:
+    left = [(plan.reviewed.proposal.id, one) for plan in plans for one in plan.left]
+    return {
+        "written": written,
+        "along": [f"{plan.reviewed.proposal.id}/{hunk_id}" for plan in plans for hunk_id in plan.along],
+        "left": [{"proposal": proposal_id, "path": one.path, "reason": one.reason} for proposal_id, one in left],
+    }
+
+
+def _refuse_what_breaks(store: Store, workspace: Workspace, plans: Sequence[Undoing]) -> None:
+    """Pass where nothing would be missing or fail in what is left.
+
+    Raises:
+        SelectionBreaks: something would.
+    """
+    texts = {path: text for plan in plans for path, text in plan.texts.items()}
+    if not texts:
+        return
+    taken = frozenset(f"{plan.reviewed.proposal.id}/{hunk_id}" for plan in plans for hunk_id in plan.fitting)
+    remainder = Remainder(read_repository(workspace.root), texts, Traces(store, workspace.root), taken)
+    lacks = broken_names(remainder) or _failing(store, workspace, remainder)
+    if lacks:
+        first = " and ".join(f"`rolecall undo {code}`" for lack in lacks for code in lack.hunks)
+        either = f"Begin with {first}, or add" if first else "Add"
+        raise SelectionBreaks(
+            f"Without it something would break: {describe_lacks(lacks)}.",
+            f"{either} --anyway to take it back all the same; nothing was changed.",
+        )
+
+
+def _failing(store: Store, workspace: Workspace, remainder: Remainder) -> tuple[Lack, ...]:
+    """Return the tests that would fail; none run where none ran for anything that was accepted here."""
+    if not any(one.accepted and one.proposal.evidence.ran for one in load_all(store, workspace.root)):
+        return ()
+    from rolecall_server.cli.trying import try_texts  # half of all modules
+
+    doing = "running the tests with what would be left"
+    shown = try_texts(store, workspace, remainder.now, remainder.texts, doing)
+    return failing_tests(remainder, shown) if shown is not None else ()
 
 
 def _tell(screen: Screen, arguments: argparse.Namespace, lines: Sequence[str], value: dict[str, object]) -> None:
@@ -110,52 +143,3 @@ def _accepted(store: Store, workspace: Workspace, what: str) -> list[tuple[Revie
     if not any(hunk_ids for _, hunk_ids in found):
         raise NotFound(f"Nothing of {what} is accepted.", f"`rolecall log {proposal_id}` says what was decided.")
     return found
-
-
-def plan_undo(workspace: Workspace, accepted: Sequence[tuple[Reviewed, Collection[str]]]) -> list[Undoing]:
-    """Return the hunks that can be taken back, for each proposal on the texts as the proposals before it leave them."""
-    texts: dict[str, str | None] = {}
-
-    def read(path: str) -> str | None:
-        return texts[path] if path in texts else read_text_or_none(workspace, path)
-
-    return [_plan(reviewed, hunk_ids, read, texts) for reviewed, hunk_ids in accepted]
-
-
-def _plan(
-    reviewed: Reviewed, hunk_ids: Collection[str], read: Callable[[str], str | None], texts: dict[str, str | None]
-) -> Undoing:
-    proposal, states = reviewed.proposal, reviewed.states
-    wanted = {*hunk_ids, *needed_by(proposal, states, hunk_ids)}
-    left: list[Left] = []
-    for change in proposal.files:
-        left += _left_in(change, reviewed.accepted, wanted, read(path_now(change, reviewed.accepted)))
-    staying = {hunk_id for one in left for hunk_id in one.hunk_ids}
-    fitting = {h for h in wanted - staying if not staying & {*needed_by(proposal, states, [h])}}
-    if held := sorted(wanted - staying - fitting):
-        left.append(Left("", tuple(held), "What stays needs it."))
-    for change in proposal.files:
-        path = path_now(change, reviewed.accepted)
-        here = [hunk.id for hunk in change.hunks if hunk.id in fitting]
-        if here:
-            edit = plan_edit(change, reviewed.accepted, read(path), take_out=here)
-            texts |= {path: None, edit.path_after: edit.result}
-    return Undoing(reviewed, tuple(hunk.id for _, hunk in proposal.hunks() if hunk.id in fitting), tuple(left))
-
-
-def _left_in(
-    change: FileChange, accepted: Collection[str], wanted: Collection[str], current: str | None
-) -> Iterator[Left]:
-    """Yield the hunks of one file among *wanted* that *current* has no place for any more."""
-    path = path_now(change, accepted)
-    here = [hunk.id for hunk in change.hunks if hunk.id in wanted]
-    places = locate(change, accepted, current)
-    reasons = {hunk_id: place.reason for hunk_id in here if isinstance(place := places[hunk_id], Stale)}
-    for reason in dict.fromkeys(reasons.values()):
-        yield Left(path, tuple(h for h in reasons if reasons[h] == reason), f"{path}: {reason}")
-    fitting = [hunk_id for hunk_id in here if hunk_id not in reasons]
-    try:
-        if fitting:
-            plan_edit(change, accepted, current, take_out=fitting)
-    except HunkStale as error:
-        yield Left(path, tuple(fitting), error.what)

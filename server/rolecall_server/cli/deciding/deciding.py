@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -10,7 +9,6 @@ from functools import cached_property, partial
 from rolecall_server.cli.deciding.editing import edit_in_editor
 from rolecall_server.cli.deciding.whole_file import show_file
 from rolecall_server.cli.files.disk import reject, write_accepted
-from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import read_repository
 from rolecall_server.cli.screen import (
     Screen,
@@ -21,8 +19,8 @@ from rolecall_server.cli.screen import (
     say,
     say_prose,
     tasks_of,
-    waiting,
 )
+from rolecall_server.cli.trying import try_texts
 from rolecall_server.errors import FileRefused, SelectionBreaks
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.checks.hunk_needs import import_users
@@ -40,11 +38,8 @@ from rolecall_server.review.selection import (
     texts_with,
     trial_of,
 )
-from rolecall_server.settings import read_settings
 from rolecall_server.store import Store
 from rolecall_server.team.lessons.learning import hand_over
-from rolecall_server.team.request import Repository
-from rolecall_server.team.run import try_selection
 from rolecall_server.workspace import Workspace, read_text_or_none
 
 _LETTERS = {
@@ -188,13 +183,11 @@ def find_lacks(store: Store, workspace: Workspace, reviewed: Reviewed, wanted: C
     if lacks := lacks_of(reviewed, chosen, snapshot, read_text):
         return lacks
     shown = trial_of(reviewed, chosen, read_text)
-    settings, _ = read_settings({}, os.environ)
-    if shown is None and reviewed.proposal.evidence.ran and settings.tests.run:
+    if shown is None and reviewed.proposal.evidence.ran:
         texts, known_by = texts_with(reviewed, chosen, read_text), selection_print(reviewed, chosen, read_text)
-        repository = Repository(workspace, snapshot, store, settings, os.environ)
-        with waiting(Screen(stderr=True), "running the tests with what you accepted"):
-            shown = run_until_interrupted(try_selection(repository, texts, lambda message, fraction: None))
-        remember_trial(store, reviewed, chosen, known_by, shown)
+        shown = try_texts(store, workspace, snapshot, texts, "running the tests with what you accepted")
+        if shown is not None:
+            remember_trial(store, reviewed, chosen, known_by, shown)
     return failing(reviewed, shown)
 
 
