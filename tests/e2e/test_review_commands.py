@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from rolecall_server.cli.boundary import NOT_WRITTEN
 from rolecall_server.review.proposals.evidence import Evidence, Failure, Tally
 from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal
 from support.editor import editing, until
@@ -344,12 +345,38 @@ def test_yes_to_all_asks_about_each_guarded_file(root: Path) -> None:
 
 def test_a_script_has_to_say_that_a_guarded_file_may_change(root: Path) -> None:
     proposal_id = proposed(root, {"pyproject.toml": SETTINGS})
-    refused = rolecall(root, "review", proposal_id, "--accept", "all")
+    refused = rolecall(root, "review", proposal_id, "--accept", "h1")
     assert refused.returncode == 1
     assert "h1: pyproject.toml is guarded: tools read" in refused.stderr
     assert "--guarded" in refused.stderr
     assert rolecall(root, "review", proposal_id, "--accept", "all", "--guarded", "--untested").returncode == 0
     assert (root / "pyproject.toml").read_text() == SETTINGS
+
+
+def test_all_is_written_but_guarded_files_and_what_needs_them_which_wait_and_are_named(root: Path) -> None:
+    using = "from tests.conftest import ITEMS\n\n\ndef test_items():\n    assert ITEMS\n"
+    files = {PRICE: BETTER, "tests/conftest.py": "ITEMS = [1]\n", "tests/test_items.py": using}
+    proposal_id = proposed(root, {**files})
+    ended = rolecall(root, "review", proposal_id, "--accept", "all", "--untested")
+    assert ended.returncode == NOT_WRITTEN, ended.stderr
+    assert "tests/conftest.py is guarded: pytest runs it before any test. --accept all does not" in ended.stdout
+    assert f"Wrote {PRICE}.\nUndecided: h3, h4, h5." in ended.stdout
+    assert (root / PRICE).read_text() == BETTER
+    again = rolecall(root, "review", proposal_id, "--accept", "all", "--untested", "--json")
+    assert (again.returncode, list(json.loads(again.stdout)["guarded"])) == (NOT_WRITTEN, ["tests/conftest.py"])
+    assert rolecall(root, "review", proposal_id, "--accept", "all", "--untested", "--guarded").returncode == 0
+    assert (root / "tests/test_items.py").read_text() == using
+
+
+def test_a_script_can_tell_that_not_all_was_accepted_where_a_hunk_does_not_fit_any_more(root: Path) -> None:
+    proposal_id = proposed(root)
+    (root / PRICE).write_text(FILES[PRICE].replace("sum(items)", "max(items)"))
+    for written in ("Wrote shop/price.py.", "Nothing was written."):
+        ended = rolecall(root, "review", proposal_id, "--accept", "all", "--untested")
+        assert ended.returncode == NOT_WRITTEN
+        assert written in ended.stdout
+        assert "h1 does not fit any more" in ended.stdout
+    assert rolecall(root, "review", proposal_id, "--reject", "h1").returncode == 0
 
 
 # Ended while it writes

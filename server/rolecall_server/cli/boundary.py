@@ -10,7 +10,7 @@ from rolecall_server.cli.screen import Screen, print_json_error, say, say_error
 from rolecall_server.errors import RolecallError
 
 NOT_WRITTEN = 3
-"""The exit code where a proposal waits, and was not written because no test ran with it."""
+"""The exit code where something that was to be written waits: no test ran with it, it is guarded, or does not fit."""
 
 
 def exit_code_of(

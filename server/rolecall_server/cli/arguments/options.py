@@ -17,7 +17,8 @@ exit codes:
   0    done; with --yes, or review --accept: written after tests ran, or only documentation changed
   1    an error, which is told; what there is of a proposal waits
   2    something typed cannot be understood
-  3    a proposal of code or tests waits and was not written, because no test ran with it: see --untested
+  3    a proposal of code or tests waits and was not written, because no test ran with it: see --untested;
+       with review --accept all: also where some hunks wait, which are guarded or do not fit any more
   130  stopped with Ctrl+C"""
 
 

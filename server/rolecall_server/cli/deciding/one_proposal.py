@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rolecall_server.cli.boundary import NOT_WRITTEN
 from rolecall_server.cli.deciding.deciding import (
@@ -32,6 +32,7 @@ from rolecall_server.errors import FileRefused
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.checks.untested import untested_paths
 from rolecall_server.review.guards.guarded_paths import guarded_paths, kept_from_yes
+from rolecall_server.review.proposals.proposal import HunkState
 from rolecall_server.review.proposals.proposal_store import Reviewed, check_undecided
 from rolecall_server.review.proposals.rendering import render_checks
 from rolecall_server.store import Store
@@ -54,9 +55,10 @@ def show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> N
 
 
 def decide_by_options(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> int:
-    """Decide as the options say, all or nothing; return the exit code.
+    """Decide as the options say; return the exit code.
 
-    Who names a hunk has been shown what was checked of it; who says ``all`` maybe not.
+    Who names a hunk has been shown what was checked of it: all that is named is decided, or nothing. Who says ``all``
+    maybe not: what takes a second answer waits, as what does not fit any more does.
 
     Raises:
         NotFound: a hunk does not exist, or was decided before.
@@ -68,11 +70,14 @@ def decide_by_options(store: Store, workspace: Workspace, arguments: argparse.Na
     check_undecided(reviewed, (*accepted, *rejected))
     if both := sorted({*accepted} & {*rejected}):
         raise FileRefused(f"{', '.join(both)} cannot be accepted and rejected.", "Name each hunk once.")
-    if not arguments.guarded:
-        unseen = _is_all(arguments.accept)
-        _refuse_guarded(workspace, with_rejected(reviewed, rejected), accepted, unseen=unseen)
-    untested = untested_paths(reviewed.proposal, accepted) if _is_all(arguments.accept) else ()
-    untested = () if arguments.untested else untested
+    is_all = _is_all(arguments.accept)
+    kept: Mapping[str, str] = {}
+    if is_all and not arguments.guarded:
+        kept = kept_from_yes(workspace, reviewed.proposal, accepted)
+        accepted = leaving(with_rejected(reviewed, rejected), accepted, kept)
+    elif not arguments.guarded:
+        _refuse_guarded(workspace, with_rejected(reviewed, rejected), accepted)
+    untested = untested_paths(reviewed.proposal, accepted) if is_all and not arguments.untested else ()
     answers = [ReviewAnswer(0, () if untested else accepted)]
     answers.append(ReviewAnswer(0, rejected=rejected, reason=str(arguments.reason)))
     deciding = Deciding(Screen(), store, workspace, reviewed, answers)
@@ -81,14 +86,22 @@ def decide_by_options(store: Store, workspace: Workspace, arguments: argparse.Na
         return 0
     written = carry_out_decisions(store, workspace, reviewed, deciding.accepted, deciding.rejected)
     if arguments.json:
-        print_json({**proposal_json(workspace, refreshed(store, workspace, reviewed.proposal.id)), "written": written})
+        shown = proposal_json(workspace, refreshed(store, workspace, reviewed.proposal.id))
+        print_json({**shown, "written": written, "guarded": {**shown["guarded"], **kept}})
     else:
         if untested:
             for line in render_checks(reviewed.proposal.evidence)[0]:
                 say_prose(deciding.screen, line, "yellow")
             say_prose(deciding.screen, say_held_back(untested), "bold yellow")
+        for path, why in kept.items():
+            told = f"{path} is guarded: {why}. --accept all does not include it; --guarded does."
+            say_prose(deciding.screen, told, "yellow")
         say_what_was_done(deciding.screen, store, workspace, reviewed.proposal.id, written)
-    return NOT_WRITTEN if untested else 0
+    return NOT_WRITTEN if untested or kept or (is_all and _has_lost_its_place(reviewed)) else 0
+
+
+def _has_lost_its_place(reviewed: Reviewed) -> bool:
+    return any(reviewed.states[hunk.id] is HunkState.STALE for _, hunk in reviewed.proposal.hunks() if not hunk.off)
 
 
 def _is_all(listed: str) -> bool:
@@ -114,14 +127,13 @@ def _hunk_ids(reviewed: Reviewed, listed: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part.strip() for part in listed.split(",") if part.strip()))
 
 
-def _refuse_guarded(workspace: Workspace, reviewed: Reviewed, accepted: Sequence[str], *, unseen: bool) -> None:
-    """Pass where *accepted* changes nothing that takes a second answer; *unseen*: nor anything but the plainest.
+def _refuse_guarded(workspace: Workspace, reviewed: Reviewed, accepted: Sequence[str]) -> None:
+    """Pass where *accepted* changes nothing that takes a second answer.
 
     Raises:
         FileRefused: it does.
     """
-    kept_in = kept_from_yes if unseen else guarded_paths
-    kept = kept_in(workspace, reviewed.proposal, with_needs(reviewed.proposal, reviewed.states, accepted))
+    kept = guarded_paths(workspace, reviewed.proposal, with_needs(reviewed.proposal, reviewed.states, accepted))
     left = [hunk_id for hunk_id in accepted if hunk_id not in leaving(reviewed, accepted, kept)]
     if left:
         named = "; ".join(f"{path} is guarded: {why}" for path, why in kept.items())
