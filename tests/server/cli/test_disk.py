@@ -133,16 +133,18 @@ def propose_files(store: Store, root: Path, files: dict[str, str | None]) -> Rev
     return load_proposal(store, proposal_id)
 
 
-@pytest.mark.parametrize("mode", [0o755, 0o644])
-def test_a_deleted_program_that_comes_back_can_be_run_again(root: Path, store: Store, mode: int) -> None:
+@pytest.mark.parametrize("mode", [0o755, 0o644, 0o700, 0o600])
+def test_a_deleted_file_comes_back_with_the_permissions_it_had_when_it_was_deleted(
+    root: Path, store: Store, mode: int
+) -> None:
     (root / "run.sh").write_text("echo hello\n")
-    (root / "run.sh").chmod(mode)
     reviewed = propose_files(store, root, {"run.sh": None})
+    (root / "run.sh").chmod(mode)
     write_accepted(store, Workspace(root), reviewed, ["h1"])
     assert not (root / "run.sh").exists()
     take_back(store, Workspace(root), load_proposal(store, reviewed.proposal.id), ["h1"])
     assert (root / "run.sh").read_text() == "echo hello\n"
-    assert bool((root / "run.sh").stat().st_mode & 0o100) is (mode == 0o755)
+    assert (root / "run.sh").stat().st_mode & 0o777 == mode
 
 
 def test_a_deleted_program_that_is_put_back_because_another_file_failed_is_as_it_was(root: Path, store: Store) -> None:

@@ -31,7 +31,7 @@ from rolecall_server.errors import FileRefused, NotFound, StoreUnavailable
 from rolecall_server.review.acceptance import FileEdit, needed_by, plan_edit, with_needs
 from rolecall_server.review.proposals.anchor import path_now, standing
 from rolecall_server.review.proposals.proposal import FileChange, HunkState
-from rolecall_server.review.proposals.proposal_store import DECIDED, Reviewed, decide, load_proposal
+from rolecall_server.review.proposals.proposal_store import DECIDED, Reviewed, decide, load_proposal, remember_modes
 from rolecall_server.store import Store
 from rolecall_server.store.landings import begin_change, claim_abandoned_changes, end_change
 from rolecall_server.store.rows import BegunRow
@@ -117,9 +117,7 @@ def change_files(
                 # Before it is written: what fails halfway has to be put back too.
                 tried.append(write)
                 carry_out(workspace, write, _staging(store))
-            with store.together():
-                decide(store, reviewed, states, "", store.add_act(workspace.root, kind))
-                end_change(store, number)
+            _store_as_done(store, workspace.root, reviewed, begun, number)
         # An interrupt as well: half of a proposal must not stay.
         except BaseException as error:
             _take_all_back(store, workspace, tried, number, error)
@@ -127,6 +125,16 @@ def change_files(
         written = tuple(write.path_after for write in begun.writes)
         changed_here.extend(written)
     return written
+
+
+def _store_as_done(store: Store, root: Path, reviewed: Reviewed, begun: Begun, number: int) -> None:
+    """Store the new states of the hunks, and what the files that are gone were like; nothing is begun any more."""
+    with store.together():
+        decide(store, reviewed, begun.states, "", store.add_act(root, begun.kind))
+        remember_modes(
+            store, begun.proposal_id, {write.path: write.mode for write in begun.writes if write.after is None}
+        )
+        end_change(store, number)
 
 
 def reject(store: Store, workspace: Workspace, reviewed: Reviewed, reasons: Mapping[str, str]) -> None:
@@ -251,9 +259,7 @@ def _finish(store: Store, row: BegunRow, begun: Begun, reviewed: Reviewed) -> st
     except FileRefused as error:
         return _take_back_begun(store, row, ours, f"{what}. {error.what}")
     states = _states_now(workspace, begun, reviewed, {write.path for write in foreign})
-    with store.together():
-        decide(store, reviewed, states, "", store.add_act(workspace.root, begun.kind))
-        end_change(store, row.id)
+    _store_as_done(store, workspace.root, reviewed, replace(begun, states=states), row.id)
     missing = [write.path_after for write in ours if far[write.path] is not Stands.WRITTEN]
     done = f"{_named(missing)} {'was' if len(missing) == 1 else 'were'} missing, and written now." if missing else ""
     left = f"{_named([write.path for write in foreign])} was changed since, and left as it is." if foreign else ""
@@ -347,7 +353,9 @@ def _is_writable(location: Path, status: os.stat_result) -> bool:
 
 
 def _mode_of_new(change: FileChange) -> int:
-    """Return the permissions of a file that is new or comes back: those that any program would give it."""
+    """Return the permissions of a file that comes back, or those that any program would give a new one."""
+    if change.mode:
+        return change.mode & 0o777
     # The system tells the mask only to who sets it.
     mask = os.umask(0)
     os.umask(mask)

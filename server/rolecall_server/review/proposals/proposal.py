@@ -73,7 +73,9 @@ class FileChange:
     """The encoding of the file on the disk; where it is deleted, it comes back in this one."""
     has_bom: bool = False
     executable: bool = False
-    """It may be run as a program; so it comes back where it is deleted."""
+    """It may be run as a program."""
+    mode: int = 0
+    """The permissions that it had when it was taken away, for the time when it comes back; 0 where it never was."""
 
     @property
     def creates(self) -> bool:

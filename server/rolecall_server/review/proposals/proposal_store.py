@@ -104,6 +104,16 @@ def save_proposal(store: Store, proposal: Proposal) -> None:
     store.save_proposal(proposal.id, proposal_adapter().dump_json(proposal).decode(), _paths(proposal))
 
 
+def remember_modes(store: Store, proposal_id: str, modes: Mapping[str, int]) -> None:
+    """Store the permissions of files of a proposal that are taken away, by their paths."""
+    # As it was written: with the developer's texts in it, it could not be told any more which those are.
+    proposal = _written(store.proposal(proposal_id))
+    gone = {change.path: mode for path, mode in modes.items() if (change := proposal.change_of(path)) is not None}
+    if gone:
+        files = tuple(replace(change, mode=gone.get(change.path, change.mode)) for change in proposal.files)
+        save_proposal(store, replace(proposal, files=files))
+
+
 def load_all(store: Store, root: Path) -> tuple[Reviewed, ...]:
     """Return every proposal for the workspace at *root*, oldest first."""
     return _readable(store, store.proposals(root))
