@@ -98,7 +98,7 @@ def test_one_function_alone_is_tested_where_it_is_named(root: Path) -> None:
     [
         ("import no_such_module\n\n\ndef f(x): return x\n", "CodeNotRun", "No module named 'no_such_module'"),
         ("LIMIT = 3\n", "NothingToTest", "has nothing public to call"),
-        ("import time\n\n\ndef f(): return time.time()\n", "NothingToTest", "differs from run to run"),
+        ("import time\n\n\ndef f(): return time.time()\n", "NothingToTest", "differ from run to run"),
         ("def f(:\n", "FileRefused", "does not parse"),
     ],
 )

@@ -80,13 +80,13 @@ async def explore(stage: Stage, subject: Subject, report: Report) -> TrialState 
     refused = await build_instances(work, examples)
     if refused is not None:
         return refused
-    report(f"trying calls of {len(targets)} targets", None)
+    report(f"trying calls of {_counted(targets)}", None)
     refused = await observe_new(work, [*await asyncio.to_thread(first_calls, work, targets, examples), *recording.ways])
     if refused is not None:
         return refused
     await _try_further(work, private, examples, report)
     if little := await asyncio.to_thread(_little_reached, work, work.targets, _ENOUGH):
-        report(f"trying mocks for what {len(little)} targets need", None)
+        report(f"trying mocks for what {_counted(little)} may need", None)
         await observe_new(work, await asyncio.to_thread(stood_in, work, little))
         await _ask_what_is_passed_on(work)
     for number in range(_ROUNDS):
@@ -118,9 +118,13 @@ async def _try_further(
     for _ in range(_STEPS):
         new = await asyncio.to_thread(calls_on_changed_objects, work, ways)
         if new:
-            report(f"trying {len(new)} calls on objects as others left them", None)
+            report(f"trying {len(new)} calls on objects that other calls changed", None)
         ways = frozenset(arc for seen in work.seen.values() for arc in seen.arcs)
         await observe_new(work, new)
+
+
+def _counted(targets: Sequence[CallTarget]) -> str:
+    return f"{len(targets)} function{'s' if len(targets) != 1 else ''}"
 
 
 async def _ask_what_is_passed_on(work: TrialState) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field
 
 from rolecall_server.craft.characterization.behaviour import kind_of
@@ -157,22 +157,25 @@ def _target_lines(work: TrialState) -> set[int] | None:
 def _left_out(work: TrialState, pool: Mapping[CandidateCall, Observation]) -> dict[str, str]:
     """Return why a target has no case; one of which each call shows no more than others do is not left out."""
     tested = {call.target for call in pool}
-    reasons: dict[str, str] = {}
-    for target in work.targets:
-        if target.qualified_name in tested or target.kind == "constructor":
-            continue
-        kinds = {seen.kind for call, seen in work.seen.items() if call.target == target.qualified_name}
-        if "refused" in kinds:
-            reasons[target.qualified_name] = "it reaches beyond its process"
-        elif not kinds:
-            reasons[target.qualified_name] = "no arguments for it could be made"
-        elif kinds == {"raises"}:
-            reasons[target.qualified_name] = "every call of it that was tried failed"
-        elif "value" in kinds:
-            reasons[target.qualified_name] = "nothing it returned can be written down, or it differs from run to run"
-        else:
-            reasons[target.qualified_name] = "no call of it came to its end"
-    return reasons
+    names = [one.qualified_name for one in work.targets if one.kind != "constructor"]
+    kinds: dict[str, set[str]] = {name: set() for name in names if name not in tested}
+    for call, seen in work.seen.items():
+        if call.target in kinds:
+            kinds[call.target].add(seen.kind)
+    return {name: _why_untestable(seen) for name, seen in kinds.items()}
+
+
+def _why_untestable(kinds: Collection[str]) -> str:
+    """Return why no test can hold a function to what its calls did, of which these *kinds* were seen."""
+    if "refused" in kinds:
+        return "calls would reach the network, other files or other processes"
+    if "value" in kinds:
+        return "results cannot be written down, or differ from run to run"
+    if "raises" in kinds:
+        return "every call that was tried failed"
+    if {"slow", "crashed"} & {*kinds}:
+        return "calls took too long, or ended Python itself"
+    return "no arguments could be made"
 
 
 def _crashes(work: TrialState) -> tuple[tuple[CandidateCall, Observation], ...]:

@@ -241,9 +241,15 @@ def _failing(run: TestRun | NotRun, added: Sequence[str]) -> set[str]:
 
 def _nothing(request: RunRequest, found: Study) -> str:
     if not found.targets:
-        return f"{request.symbol or request.path} has nothing public to call."
-    reasons = "; ".join(f"{name}: {reason}" for name, reason in list(found.left_out.items())[:_MAX_NAMED])
-    return f"No call of {request.symbol or request.path} has a result that a test could check. {reasons}".strip()
+        return f"{what} has nothing public to call."
+    reasons = [f"{names}: {reason}." for reason, names in _by_reason(found)]
+    return " ".join([f"No call of {what} has a result that a test could check.", *reasons])
+
+
+def _by_reason(found: Study) -> Iterator[tuple[str, str]]:
+    """Yield each reason why something is left out, with the names of that."""
+    for reason in dict.fromkeys(found.left_out.values()):
+        yield reason, _listed([name for name, why in found.left_out.items() if why == reason])
 
 
 def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: str, about_file: str) -> str:
@@ -259,9 +265,7 @@ def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: s
         lines.append("The wish that came with the command was not heeded: that takes a model.")
     if about_file:
         lines.append(about_file)
-    if found.left_out:
-        left_out = [f"{name} ({reason})" for name, reason in found.left_out.items()]
-        lines.append(f"Left out: {_listed(left_out)}.")
+    lines += [f"Left out, as {reason}: {names}." for reason, names in _by_reason(found)]
     if dropped:
         lines.append(f"Taken out because they did not pass each time: {_listed(dropped)}.")
     return "\n".join(lines)

@@ -121,7 +121,7 @@ async def test_what_nobody_raised_on_purpose_is_told_and_not_asserted(stage_of: 
 async def test_what_changes_from_day_to_day_is_left_out_with_a_reason(stage_of: StageOf) -> None:
     found = await studied(await stage_of(MODULE), MODULE, symbols=("when",))
     assert not found.cases
-    assert "differs from run to run" in found.left_out["when"]
+    assert "differ from run to run" in found.left_out["when"]
 
 
 async def test_where_this_machine_has_its_programs_is_not_asserted(stage_of: StageOf) -> None:
@@ -247,7 +247,9 @@ def escape(text: str) -> None:
 async def test_files_are_read_and_written_in_the_temporary_folder_of_a_test(stage_of: StageOf, tmp_path: Path) -> None:
     found = await studied(await stage_of(FILES), FILES)
     assert {call.target for call in found.cases} == {"read_settings", "write_twice", "beside", "note"}
-    assert found.left_out == dict.fromkeys(["rename", "escape"], "it reaches beyond its process")
+    assert found.left_out == dict.fromkeys(
+        ["rename", "escape"], "calls would reach the network, other files or other processes"
+    )
     written = write_test_file(found, "thing", HouseStyle())
     assert written is not None
     assert 'file = tmp_path / "a.txt"\n    file.write_text(' in written
