@@ -63,8 +63,60 @@ def test_the_proposal_says_that_no_model_wrote_it_what_was_chosen_and_what_was_g
     assert "Written without a model." in ended.stdout
     assert "No language model is configured." in ended.stdout
     assert "Tested: discount, because it is public and the tests there are leave something out." in ended.stdout
-    assert "Of shop/price.py they reach 3 of 6 lines and 2 of 2 branches" in ended.stdout
+    reached = "Of shop/price.py the new tests reach 3 of 6 lines and 2 of 2 branches that no test reaches without them."
+    assert reached in ended.stdout
     assert contents(root) == {path: text.encode() for path, text in FILES.items()}
+
+
+SHELF = "class Shelf:\n    def label(self, n):\n        return 'full' if n > 9 else 'free'\n"
+BY_NAME = """
+import importlib
+
+
+def test_shelf():
+    shelf = importlib.import_module("shop." + "shelf").Shelf()
+    assert [shelf.label(n) for n in (1, 9, 10)] == ["free", "free", "full"]
+"""
+
+
+def test_lines_that_a_test_reaches_to_which_nothing_leads_are_not_told_as_reached_by_none(root: Path) -> None:
+    (root / "shop/shelf.py").write_text(SHELF)
+    (root / "tests/test_by_name.py").write_text(BY_NAME)
+    ended = rolecall(root, "tests", "shop/shelf.py", "--json")
+    assert ended.returncode == 0, ended.stderr
+    evidence = json.loads(ended.stdout)["proposal"]["evidence"]
+    assert evidence["coverage"][0]["before"] == 1
+    assert "the new tests reach 0 of 3 lines" in evidence["notes"][0]
+
+
+def test_where_the_rest_of_the_suite_may_not_run_the_evidence_says_so(root: Path) -> None:
+    ended = rolecall(root, "tests", "shop/price.py", "--set", "tests.suiteSeconds=0")
+    assert "that the one test run beforehand does not reach." in ended.stdout
+    assert "The rest of the suite did not run beforehand, and may reach them too." in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (
+            "def rest(long):\n    if long:  # pragma: no cover\n        pass\n",
+            "that the tests there are do not reach, and of 1 fault put into it they notice none.",
+        ),
+        ("def rest(long):\n    pass\n", "that the tests there are do not reach."),
+    ],
+    ids=["faults that go unnoticed", "no faults to try"],
+)
+def test_tests_that_show_nothing_new_are_not_proposed(root: Path, text: str, says: str) -> None:
+    (root / "shop/rest.py").write_text(text)
+    of_rest = "from shop.rest import rest\n\n\ndef test_rest():\n    assert rest(False) is None\n"
+    (root / "tests/test_rest.py").write_text(of_rest)
+    ended = rolecall(root, "tests", "shop/rest.py", "--yes")
+    assert ended.returncode == 1
+    assert (
+        "Nothing is proposed: tests were written, but they reach no line and no branch of shop/rest.py" in ended.stderr
+    )
+    assert says in ended.stderr
+    assert (root / "tests/test_rest.py").read_text() == of_rest
 
 
 def test_a_plug_in_is_tested_through_what_loads_it(root: Path) -> None:

@@ -53,6 +53,8 @@ class FileCoverage:
     """The tests that reached each line, where that was asked for; a line that imports reached has none."""
     steps_by_test: Mapping[str, frozenset[tuple[int, int]]] = field(default_factory=lambda: MappingProxyType({}))
     """From which line to which each test went, where that was asked for; negative lines are ways in and out."""
+    branches: frozenset[tuple[int, int]] = frozenset()
+    """The ones that were reached, each from which line to which; none where an old coverage.py does not tell."""
 
     @property
     def ratio(self) -> float:

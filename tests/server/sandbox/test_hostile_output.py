@@ -54,6 +54,7 @@ HOSTILE = {
     "lines in lists": measured(path="bad.py", missing=[[1]]),
     "lines below zero": measured(path="bad.py", executed=[-1]),
     "branches that are none": measured(path="bad.py", branches_total="x"),
+    "branches of one end": measured(path="bad.py", branches=[[1]]),
     "steps that are none": measured(path="bad.py", steps_by_test=[[]]),
     "tests that are none": measured(path="bad.py", tests_by_line={"1": 7}),
     "a list": b"[7]",
@@ -76,8 +77,8 @@ ANY_JSON = st.recursive(
 )
 FIELDS = (
     "kind", "test", "when", "outcome", "expected", "duration_s", "message", "detail", "path", "executed", "missing",
-    "branches_total", "branches_covered", "tests_by_line", "steps_by_test", "modules", "tests", "left_out", "exit_code",
-    "reason",
+    "branches_total", "branches_covered", "branches", "tests_by_line", "steps_by_test", "modules", "tests", "left_out",
+    "exit_code", "reason",
 )  # fmt: skip
 KINDS = st.sampled_from(["start", "report", "coverage", "unmeasured", "foreign", "collected"])
 

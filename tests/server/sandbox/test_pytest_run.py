@@ -235,6 +235,7 @@ async def test_coverage_counts_lines_and_branches_of_the_files_asked_for(
     assert measured.executed_lines == {1, 2, 4, 7}
     assert measured.missing_lines == {3, 8}
     assert (measured.branches_total, measured.branches_covered) == (2, 1)
+    assert measured.branches == {(2, 4)}
     assert measured.ratio == pytest.approx(5 / 8)
     assert run.coverage["never.py"].executed_lines == frozenset()
     assert run.coverage_reason == ""

@@ -183,6 +183,7 @@ class Measurement:
             missing=facts["missing_lines"],
             branches_total=facts["summary"]["num_branches"],
             branches_covered=facts["summary"]["covered_branches"],
+            branches=facts.get("executed_branches", []),
             tests_by_line=self._tests_by_line(measured, location) if self._by_test else {},
             steps_by_test=self._steps_by_test(measured, location) if self._by_test else {},
         )

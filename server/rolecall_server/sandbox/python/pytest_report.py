@@ -250,6 +250,7 @@ def _file_coverage(record: dict[str, Any]) -> FileCoverage:
         branches_total=branches_total,
         # A test could tell of more than there are, and the ratio would pass 1.
         branches_covered=min(int(read_number(record["branches_covered"])), branches_total),
+        branches=frozenset((int(a), int(b)) for a, b in record.get("branches", ())),
         tests_by_line={int(line): frozenset(tests) for line, tests in record.get("tests_by_line", {}).items()},
         steps_by_test={
             test: frozenset((int(a), int(b)) for a, b in steps)

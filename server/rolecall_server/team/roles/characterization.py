@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
@@ -19,9 +19,16 @@ from rolecall_server.craft.characterization.text.origins import Origins
 from rolecall_server.craft.characterization.text.placing import names_of_tests_on, names_of_tests_using, tests_added
 from rolecall_server.craft.characterization.text.test_file import BACKWARDS
 from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
-from rolecall_server.sandbox import FileCoverage, NotRun, TestResult, TestRun
+from rolecall_server.sandbox import NotRun, TestResult, TestRun
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_engineer import check_target
+from rolecall_server.team.test_quality.beforehand import (
+    beyond,
+    gain_of,
+    not_run_before,
+    run_beforehand,
+    with_those_before,
+)
 from rolecall_server.team.test_quality.surroundings import subject_of
 from rolecall_server.team.test_quality.test_placement import choose_style_example, choose_test_path
 from rolecall_server.team.test_quality.trials import Trials
@@ -77,11 +84,11 @@ async def write_plain_tests(
         NothingToTest: no call of it was found that a test could hold it to.
     """
     check_target(request, desk)
-    trials = Trials(desk, (request.path,))
     existing = await asyncio.to_thread(tests_of, desk.snapshot, request.path)
     place = await asyncio.to_thread(_place, request, desk)
     stage = _stage(request, desk, place.module)
-    await trials.without_change(list(dict.fromkeys([*existing, place.path])))
+    tests = list(dict.fromkeys([*existing, place.path]))
+    trials = await run_beforehand(desk, request.path, tests, whole=not anew)
     unread, unread_file = _unread(trials.before, place.path), place.path
     if unread:
         place = await asyncio.to_thread(_own_file, place, desk)
@@ -90,6 +97,8 @@ async def write_plain_tests(
         raise NothingToTest(_nothing(request, found))
     desk.report("running the new tests", None)
     text, after, dropped = await _proven(found, place, trials, existing)
+    if not anew and (vain := _in_vain(request, found, trials.before, after)):
+        raise NothingToTest(vain)
     return PlainTests(
         files={place.path: text},
         rationale=_rationale(request, found, dropped, why, _about_file(unread_file, unread.message if unread else "")),
@@ -160,11 +169,11 @@ async def _proven(
     found: Study, place: _Place, trials: Trials, existing: Sequence[str]
 ) -> tuple[str, TestRun | NotRun, tuple[str, ...]]:
     """Return the test file without the tests that fail in one of three runs, each in another order; its last run; and
-    what was left out. The *existing* tests run with it in the last run, unless they take long.
+    what was left out. The *existing* tests run with it in the last run, unless they take long; for all that ran before,
+    what they reached counts.
     """
     dropped: set[str] = set()
-    before = trials.before if isinstance(trials.before, TestRun) else None
-    slow = before is not None and before.duration_s > _SLOW_TESTS_S
+    slow = _duration_s(trials.before, {*existing, place.path}) > _SLOW_TESTS_S
     orders = list(_OTHER_ORDERS)
     while True:
         order = orders.pop() if orders else 0  # the last run is that of the file as it is proposed
@@ -182,26 +191,25 @@ async def _proven(
         failing = _failing(run, added) - dropped
         dropped |= failing
         if not order and not failing:
-            return text, with_those_before(before, run) if before is not None and slow else run, tuple(sorted(dropped))
+            return text, with_those_before(trials.before, run), tuple(sorted(dropped))
 
 
-def with_those_before(before: TestRun, run: TestRun | NotRun) -> TestRun | NotRun:
-    """Return *run*, of new tests alone, with the outcomes *before* and all that both reach."""
-    if not isinstance(run, TestRun) or run.status != "ran":
-        return run
-    coverage = {path: _union(before.coverage.get(path), now) for path, now in run.coverage.items()}
-    return replace(run, outcomes=(*before.outcomes, *run.outcomes), coverage=coverage)
+def _duration_s(run: TestRun | NotRun | None, files: Collection[str]) -> float:
+    """Return how long the tests of *files* took in *run*."""
+    outcomes = run.outcomes if isinstance(run, TestRun) else ()
+    return sum(one.duration_s for one in outcomes if one.test_id.partition("::")[0] in files)
 
 
-def _union(then: FileCoverage | None, now: FileCoverage) -> FileCoverage:
-    if then is None:
-        return now
-    return replace(
-        now,
-        executed_lines=now.executed_lines | then.executed_lines,
-        missing_lines=now.missing_lines & then.missing_lines,
-        # Which ones they are is not known: at least so many.
-        branches_covered=max(now.branches_covered, then.branches_covered),
+def _in_vain(request: RunRequest, found: Study, before: TestRun | NotRun | None, after: TestRun | NotRun) -> str:
+    """Return in a sentence that the new tests show nothing that those before do not; empty where they do."""
+    gain = gain_of(request.path, before, after)
+    if gain is None or gain.lines or gain.branches or found.n_killed:
+        return ""
+    n = found.n_mutants
+    tried = f", and of {n} fault{'s' if n != 1 else ''} put into it they notice none" if n else ""
+    return (
+        f"Nothing is proposed: tests were written, but they reach no line and no branch of {request.path} that the "
+        f"tests there are do not reach{tried}."
     )
 
 
@@ -240,6 +248,7 @@ def _failing(run: TestRun | NotRun, added: Sequence[str]) -> set[str]:
 
 
 def _nothing(request: RunRequest, found: Study) -> str:
+    what = request.symbol or request.path
     if not found.targets:
         return f"{what} has nothing public to call."
     reasons = [f"{names}: {reason}." for reason, names in _by_reason(found)]
@@ -308,22 +317,18 @@ def _notes(
         f"{f' ({seen.message})' if seen.message else ''} at line {seen.line} of {request.path}."
         for call, seen in found.crashes[:_MAX_NAMED]
     ]
-    if isinstance(after, TestRun) and request.path in after.coverage:
-        now = after.coverage[request.path]
-        then = before.coverage.get(request.path) if isinstance(before, TestRun) else None
-        n_all = len(now.executed_lines) + len(now.missing_lines)
-        n_lines = len(now.executed_lines) - (len(then.executed_lines) if then else 0)
-        n_branches = now.branches_covered - (then.branches_covered if then else 0)
-        lines = f"{n_lines} of {n_all} lines"
-        branches = f"{n_branches} of {now.branches_total} branches"
+    if gain := gain_of(request.path, before, after):
+        lines = f"{gain.lines} of {gain.all_lines} lines"
+        branches = f"{gain.branches} of {gain.all_branches} branches"
         notes.append(
-            f"Of {request.path} they reach {lines} and {branches} that no test reached before. "
-            f"Each ran {len(_OTHER_ORDERS) + 1} times, each time in another order."
+            f"Of {request.path} the new tests reach {lines} and {branches} {beyond(before)}".rstrip()
+            + f". {not_run_before(before)}".rstrip()
         )
+        notes.append(f"Each new test ran {len(_OTHER_ORDERS) + 1} times, each time in another order.")
     if found.n_mutants:
         untried = f" There was no time for {found.n_untried} more." if found.n_untried else ""
         notes.append(
             f"The cases tell {found.n_killed} of {found.n_mutants} mutants from the code; "
-            f"{len(found.survivors)} survive.{untried}"
+            f"{len(found.survivors)} survive.{untried} Whether other tests notice them was not tried."
         )
     return tuple(notes)
