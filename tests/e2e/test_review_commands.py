@@ -188,6 +188,18 @@ def test_what_a_file_has_for_one_task_is_decided_with_one_key(
         assert [reasons[hunk_id] for hunk_id in ("h1", "h2", "h4")] == ["too clever", "too clever", ""]
 
 
+def test_the_keys_that_decide_more_than_one_hunk_say_which_before_and_after(root: Path) -> None:
+    proposal_id = proposed(root, {**WITH_TESTS}, serves=ONE_TASK)
+    _, shown = answer(root, ["?", "x", "u", "g", "y", "a"], "review", proposal_id)
+    assert "g: accept these 2: h1, h2; x: reject these 2: h1, h2; a: accept these 5: h1 to h5\n(1/5)" in shown
+    assert "  x  reject these; what you write after the letter is the reason: h1, h2\n" in shown
+    assert "\nRejected: h1, h2.\n" in shown
+    assert "\nAccepted: h1, h2.\n" in shown
+    assert "Accepted: h3" not in shown, "one hunk at a time needs no more words"
+    assert shown.count("\nAccepted: h4, h5.\n") == 1
+    assert set(states(root, proposal_id).values()) == {"accepted"}
+
+
 def test_hunks_are_listed_by_file_and_task_and_each_test_in_one_line(root: Path) -> None:
     proposal_id = proposed(root, {**WITH_TESTS}, serves={**TWO_TASKS, "h4": ("R1",), "h5": ()})
     _, shown = answer(root, ["q"], "review", proposal_id)
@@ -490,6 +502,25 @@ def test_what_would_be_missing_is_asked_about_before_anything_is_written(
     assert "Accept h1 too, accept anyway, or nothing?" in shown
     assert ((root / PRICE).read_text() == NAMED[PRICE]) is wrote_price
     assert ((root / CART).read_text() == NAMED[CART]) is wrote_cart
+
+
+def test_what_an_acceptance_brings_along_is_shown_before_the_question_and_only_once(root: Path) -> None:
+    proposal_id = proposed(root, {CART: NAMED[CART], PRICE: NAMED[PRICE]})
+    _, shown = answer(root, ["s", "y"], "review", proposal_id)
+    before_question, _, _ = shown.partition("Accept it?")
+    assert "with h1, h3, which it needs" in before_question
+    assert "+def net(items):" in before_question
+    assert shown.count("+def net(items):") == 1
+    assert "Accepted: h1 to h3.\n" in shown
+    assert (root / PRICE).read_text() == NAMED[PRICE]
+
+
+def test_what_is_missing_is_shown_before_it_may_be_accepted_too(root: Path) -> None:
+    proposal_id = proposed(root, dict(NAMED))
+    chosen = ["review", proposal_id, "--accept", "h2", "--reject", "h1"]
+    _, shown = answer(root, ["y"], *chosen)
+    assert "+def net(items):" in shown.partition("Accept h1 too")[0]
+    assert (root / PRICE).read_text() == NAMED[PRICE]
 
 
 DOUBLED = {

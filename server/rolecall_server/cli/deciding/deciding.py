@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property
 
+from rolecall_server.cli.deciding.choices import find_lacks
 from rolecall_server.cli.deciding.editing import edit_in_editor
+from rolecall_server.cli.deciding.keys import LETTERS, KeyReach, name_hunks
 from rolecall_server.cli.deciding.whole_file import show_file
 from rolecall_server.cli.files.disk import reject, write_accepted
-from rolecall_server.cli.repository import read_repository
 from rolecall_server.cli.screen import (
     Screen,
     ask,
@@ -20,51 +21,18 @@ from rolecall_server.cli.screen import (
     say_prose,
     tasks_of,
 )
-from rolecall_server.cli.trying import try_texts
-from rolecall_server.errors import FileRefused, SelectionBreaks
+from rolecall_server.errors import FileRefused
 from rolecall_server.review.acceptance import with_needs
 from rolecall_server.review.checks.hunk_needs import import_users
 from rolecall_server.review.guards.guarded_paths import guarded_paths, paths_of
 from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkState
 from rolecall_server.review.proposals.proposal_store import Reviewed, edit_hunk
 from rolecall_server.review.proposals.rendering import describe_hunk
-from rolecall_server.review.selection import (
-    Lack,
-    describe_lacks,
-    failing,
-    lacks_of,
-    remember_trial,
-    selection_print,
-    texts_with,
-    trial_of,
-)
+from rolecall_server.review.selection import Lack, describe_lacks
 from rolecall_server.store import Store
 from rolecall_server.team.lessons.learning import hand_over
-from rolecall_server.workspace import Workspace, read_text_or_none
+from rolecall_server.workspace import Workspace
 
-_LETTERS = {
-    "y": "yes",
-    "n": "no",
-    "g": "group",
-    "x": "reject",
-    "a": "all",
-    "e": "edit",
-    "s": "show",
-    "u": "undo",
-    "q": "quit",
-}
-_HELP = (
-    "  y  accept this hunk\n"
-    "  n  reject it; what you write after the letter is the reason\n"
-    "  g  accept it and the rest of its file that is for the same task, but no test of a finding\n"
-    "  x  reject these; what you write after the letter is the reason\n"
-    "  a  accept it and all that follow, but no test of a finding\n"
-    "  e  edit its text in $EDITOR, then decide\n"
-    "  s  show the whole file with the hunk in its place\n"
-    "  u  undo the last answer\n"
-    "  q  stop asking: write what was accepted, leave the rest undecided\n"
-    "  Ctrl+C  stop, and write nothing"
-)
 _LACKING_HELP = (
     "  y  accept what is missing too\n"
     "  a  accept what you chose anyway\n"
@@ -95,6 +63,10 @@ class Deciding:
     workspace: Workspace
     reviewed: Reviewed
     answers: list[ReviewAnswer] = field(default_factory=list[ReviewAnswer])
+    shown: set[str] = field(default_factory=set[str])
+    """The hunks that were on the screen."""
+    shown_file: str = ""
+    """The file of the last of them."""
 
     @cached_property
     def import_users(self) -> dict[str, tuple[str, ...]]:
@@ -121,24 +93,36 @@ class Deciding:
 def ask_for_decisions(deciding: Deciding) -> None:
     """Ask about every hunk on offer, until the last or until the developer has had enough."""
     hunks = deciding.reviewed.proposal.hunks()
-    number, shown_file = 0, ""
+    number = 0
     while number < len(hunks):
         # Asked for anew: an edit puts another proposal in the place of this one.
         change, hunk = deciding.reviewed.proposal.hunks()[number]
         if not _is_open(deciding, hunk) or _open_users(deciding, hunk):
             number += 1
             continue
-        for file, shown in (*_imports_for(deciding, hunk), (change, hunk)):
-            if file.path == shown_file:
-                deciding.screen.print()
-            else:
-                print_file_header(deciding.screen, file)
-                shown_file = file.path
-            print_hunk(deciding.screen, deciding.reviewed, file, shown)
+        _show_unseen(deciding, {*_accepted_with(deciding, [hunk.id])} - {hunk.id})
+        _show(deciding, change, hunk)
         following = _ask_about(deciding, number, change, hunk)
         if following is None:
             break
         number = following
+
+
+def _show_unseen(deciding: Deciding, hunk_ids: Collection[str]) -> None:
+    """Show those of *hunk_ids* that were not shown before: no answer accepts what was never on the screen."""
+    for change, hunk in deciding.reviewed.proposal.hunks():
+        if hunk.id in hunk_ids and hunk.id not in deciding.shown:
+            _show(deciding, change, hunk)
+
+
+def _show(deciding: Deciding, change: FileChange, hunk: Hunk) -> None:
+    if change.path == deciding.shown_file:
+        deciding.screen.print()
+    else:
+        print_file_header(deciding.screen, change)
+    print_hunk(deciding.screen, deciding.reviewed, change, hunk)
+    deciding.shown.add(hunk.id)
+    deciding.shown_file = change.path
 
 
 def settle_what_is_missing(deciding: Deciding) -> bool:
@@ -150,6 +134,7 @@ def settle_what_is_missing(deciding: Deciding) -> bool:
     while lacks := find_lacks(deciding.store, deciding.workspace, deciding.as_answered, deciding.accepted):
         say_prose(deciding.screen, f"What you accepted would break: {describe_lacks(lacks)}.", "bold red")
         missing = _can_be_added(deciding, lacks)
+        _show_unseen(deciding, _accepted_with(deciding, missing))
         question = f"Accept {', '.join(missing)} too, accept anyway, or nothing?" if missing else "Accept anyway?"
         letters = {"y": "yes", "a": "anyway", "n": "no"} if missing else {"a": "anyway", "n": "no"}
         letter, _ = ask_with_words(deciding.screen, question, letters, _LACKING_HELP, "n")
@@ -164,45 +149,6 @@ def _can_be_added(deciding: Deciding, lacks: Collection[Lack]) -> tuple[str, ...
     states = deciding.reviewed.states
     missing = dict.fromkeys(hunk_id for lack in lacks for hunk_id in lack.hunks)
     return tuple(hunk_id for hunk_id in missing if states[hunk_id] is not HunkState.STALE)
-
-
-def find_lacks(store: Store, workspace: Workspace, reviewed: Reviewed, wanted: Collection[str]) -> tuple[Lack, ...]:
-    """Return what would be missing, or fail, with *wanted* and what they need in the files and the rest left out.
-
-    Tests run where some ran for the whole proposal, and these hunks were not tried yet.
-
-    Raises:
-        HunkStale: a file changed meanwhile.
-    """
-    chosen = with_needs(reviewed.proposal, reviewed.states, wanted)
-    # Where nothing is left out, what is broken is the whole proposal's, and was told with its evidence.
-    if not chosen or {*chosen} >= reviewed.states.keys() - reviewed.accepted:
-        return ()
-    read_text = partial(read_text_or_none, workspace)
-    snapshot = read_repository(workspace.root)
-    if lacks := lacks_of(reviewed, chosen, snapshot, read_text):
-        return lacks
-    shown = trial_of(reviewed, chosen, read_text)
-    if shown is None and reviewed.proposal.evidence.ran:
-        texts, known_by = texts_with(reviewed, chosen, read_text), selection_print(reviewed, chosen, read_text)
-        shown = try_texts(store, workspace, snapshot, texts, "running the tests with what you accepted")
-        if shown is not None:
-            remember_trial(store, reviewed, chosen, known_by, shown)
-    return failing(reviewed, shown)
-
-
-def refuse_what_breaks(store: Store, workspace: Workspace, reviewed: Reviewed, wanted: Collection[str]) -> None:
-    """Pass where nothing would be missing with *wanted*.
-
-    Raises:
-        SelectionBreaks: something would.
-        HunkStale: a file changed meanwhile.
-    """
-    if lacks := find_lacks(store, workspace, reviewed, wanted):
-        missing = ",".join(dict.fromkeys(hunk_id for lack in lacks for hunk_id in lack.hunks))
-        either = f"Accept {missing} too, or add" if missing else "Add"
-        waits = f"nothing was written, and {reviewed.proposal.id} waits for `rolecall review`."
-        raise SelectionBreaks(f"{describe_lacks(lacks)}.", f"{either} --anyway; {waits}")
 
 
 def with_rejected(reviewed: Reviewed, rejected: Collection[str]) -> Reviewed:
@@ -242,9 +188,12 @@ def _ask_about(deciding: Deciding, number: int, change: FileChange, hunk: Hunk) 
     enough.
     """
     n_hunks = len(deciding.reviewed.proposal.hunks())
-    needs = _needs(deciding.as_answered, hunk, deciding.accepted)
+    needs = _needs(deciding, hunk)
     question = f"({number + 1}/{n_hunks}) {hunk.id} {describe_hunk(change, hunk)}{needs}. Accept it?"
-    letter, words = ask_with_words(deciding.screen, question, _LETTERS, _HELP, "q")
+    reach = _reach(deciding, number)
+    if summary := reach.summary():
+        say_prose(deciding.screen, summary, "dim")
+    letter, words = ask_with_words(deciding.screen, question, LETTERS, reach.help(), "q")
     match letter:
         case "y":
             _accept(deciding, number)
@@ -256,8 +205,7 @@ def _ask_about(deciding: Deciding, number: int, change: FileChange, hunk: Hunk) 
         case "n":
             _reject(deciding, number, [hunk.id], words)
         case "x":
-            rest = [one.id for _, one in _rest_of_group(deciding, number) if _is_open(deciding, one)]
-            _reject(deciding, number, [hunk.id, *rest], words)
+            _reject(deciding, number, _rejected_as_group(deciding, number), words)
         case "e":
             _edit(deciding, change, hunk)
             return number
@@ -271,20 +219,41 @@ def _ask_about(deciding: Deciding, number: int, change: FileChange, hunk: Hunk) 
     return number + 1
 
 
-def _accept(deciding: Deciding, number: int, others: Sequence[tuple[FileChange, Hunk]] = ()) -> None:
-    """Note that a hunk is accepted, maybe with *others*, and what they need; guarded files are asked about."""
+def _reach(deciding: Deciding, number: int) -> KeyReach:
+    """Return the hunks that each key would decide at the question about a hunk."""
+    hunks = deciding.reviewed.proposal.hunks()
+    rejected = _rejected_as_group(deciding, number)
+    one, group, following = (
+        _accepted_with(deciding, _wanted(deciding, number, others))
+        for others in ((), _rest_of_group(deciding, number), hunks[number + 1 :])
+    )
+    useless = _useless_imports(deciding, rejected)
+    return KeyReach([hunk.id for _, hunk in hunks], one, group, (*rejected, *useless), following)
+
+
+def _wanted(deciding: Deciding, number: int, others: Sequence[tuple[FileChange, Hunk]]) -> list[str]:
+    """Return the undecided ones of a hunk and *others*, of which those that are off until chosen are left out."""
     _, hunk = deciding.reviewed.proposal.hunks()[number]
     along = [hunk, *(other for _, other in others if not other.off)]
-    _accept_these(deciding, number, [one.id for one in along if _is_open(deciding, one)])
+    return [one.id for one in along if _is_open(deciding, one)]
+
+
+def _rejected_as_group(deciding: Deciding, number: int) -> list[str]:
+    """Return the undecided ones of a hunk and the rest of its group."""
+    here = (deciding.reviewed.proposal.hunks()[number], *_rest_of_group(deciding, number))
+    return [hunk.id for _, hunk in here if _is_open(deciding, hunk)]
+
+
+def _accept(deciding: Deciding, number: int, others: Sequence[tuple[FileChange, Hunk]] = ()) -> None:
+    """Note that a hunk is accepted, maybe with *others*, and what they need; guarded files are asked about."""
+    _accept_these(deciding, number, _wanted(deciding, number, others))
 
 
 def _reject(deciding: Deciding, number: int, rejected: Sequence[str], reason: str) -> None:
     """Note that hunks are rejected, with the imports that no other hunk needs then."""
-    kept = {hunk_id for hunk_id in deciding.as_answered.states if hunk_id not in {*rejected, *deciding.rejected}}
-    useless = [
-        each for each, needing in deciding.import_users.items() if not kept & {*needing} and {*needing} & {*rejected}
-    ]
-    along = [each for each in useless if each in deciding.as_answered.offered and each not in rejected]
+    along = _useless_imports(deciding, rejected)
+    if len(rejected) > 1:
+        say_prose(deciding.screen, f"Rejected: {_named(deciding, rejected)}.", "yellow")
     if along:
         say_prose(
             deciding.screen, f"Rejected with it: {', '.join(along)}, an import that nothing else needs.", "yellow"
@@ -292,17 +261,19 @@ def _reject(deciding: Deciding, number: int, rejected: Sequence[str], reason: st
     deciding.answers.append(ReviewAnswer(number, rejected=(*rejected, *along), reason=reason))
 
 
+def _useless_imports(deciding: Deciding, rejected: Collection[str]) -> list[str]:
+    """Return the undecided imports that no hunk needs any more once *rejected* are so."""
+    kept = {hunk_id for hunk_id in deciding.as_answered.states if hunk_id not in {*rejected, *deciding.rejected}}
+    useless = [
+        each for each, needing in deciding.import_users.items() if not kept & {*needing} and {*needing} & {*rejected}
+    ]
+    return [each for each in useless if each in deciding.as_answered.offered and each not in rejected]
+
+
 def _open_users(deciding: Deciding, hunk: Hunk) -> tuple[str, ...]:
     """Return the undecided hunks with which *hunk*, which holds nothing but imports, is decided."""
     users = deciding.import_users.get(hunk.id, ())
     return tuple(user for user in users if user in deciding.as_answered.offered and user not in deciding.accepted)
-
-
-def _imports_for(deciding: Deciding, hunk: Hunk) -> list[tuple[FileChange, Hunk]]:
-    """Return the hunks that are decided with *hunk*: undecided imports that it needs."""
-    imports = deciding.import_users.keys() & {*hunk.needs}
-    hunks = deciding.reviewed.proposal.hunks()
-    return [(file, one) for file, one in hunks if one.id in imports and _is_open(deciding, one)]
 
 
 def _is_open(deciding: Deciding, hunk: Hunk) -> bool:
@@ -322,16 +293,29 @@ def _rest_of_group(deciding: Deciding, number: int) -> list[tuple[FileChange, Hu
 
 def _accept_these(deciding: Deciding, number: int, wanted: Collection[str]) -> None:
     reviewed = deciding.as_answered
-    along = with_needs(reviewed.proposal, reviewed.states, wanted)
+    along = _accepted_with(deciding, wanted)
     known = {path for answer in deciding.answers for path in answer.confirmed}
     guarded = guarded_paths(deciding.workspace, reviewed.proposal, along)
     asked = {path: why for path, why in guarded.items() if path not in known}
     confirmed = tuple(path for path, why in asked.items() if _may_change(deciding.screen, path, why))
     allowed = leaving(reviewed, wanted, guarded.keys() - {*known, *confirmed})
-    accepted = with_needs(reviewed.proposal, reviewed.states, allowed)
+    accepted = _accepted_with(deciding, allowed)
+    if len(accepted) > 1:
+        say_prose(deciding.screen, f"Accepted: {_named(deciding, accepted)}.", "green")
     if left := [hunk_id for hunk_id in wanted if hunk_id not in allowed]:
         say_prose(deciding.screen, f"Left undecided: {', '.join(left)}.", "yellow")
     deciding.answers.append(ReviewAnswer(number, accepted, confirmed=confirmed))
+
+
+def _accepted_with(deciding: Deciding, wanted: Collection[str]) -> tuple[str, ...]:
+    """Return what an acceptance of *wanted* accepts beyond what is accepted already: what they need comes along."""
+    reviewed = deciding.as_answered
+    found = with_needs(reviewed.proposal, reviewed.states, wanted)
+    return tuple(hunk_id for hunk_id in found if hunk_id not in deciding.accepted)
+
+
+def _named(deciding: Deciding, hunk_ids: Collection[str]) -> str:
+    return name_hunks([hunk.id for _, hunk in deciding.reviewed.proposal.hunks()], hunk_ids)
 
 
 def _may_change(screen: Screen, path: str, why: str) -> bool:
@@ -358,10 +342,9 @@ def _undo(deciding: Deciding, number: int) -> int:
     return deciding.answers.pop().number
 
 
-def _needs(reviewed: Reviewed, hunk: Hunk, accepted: Collection[str]) -> str:
+def _needs(deciding: Deciding, hunk: Hunk) -> str:
     """Describe the hunks that come along with *hunk*, and the rejected ones that it needs in vain."""
-    wanted = with_needs(reviewed.proposal, reviewed.states, [hunk.id])
-    others = [other for other in wanted if other != hunk.id and other not in accepted]
-    refused = [need for need in hunk.needs if reviewed.states[need] is HunkState.REJECTED]
+    others = [other for other in _accepted_with(deciding, [hunk.id]) if other != hunk.id]
+    refused = [need for need in hunk.needs if deciding.as_answered.states[need] is HunkState.REJECTED]
     along = f", with {', '.join(others)}, which it needs" if others else ""
     return along + (f"; it needs {', '.join(refused)}, which you rejected" if refused else "")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
+from rolecall_server.cli.deciding.choices import refuse_what_breaks
 from rolecall_server.cli.deciding.deciding import (
     Deciding,
     ask_for_decisions,
     carry_out_decisions,
     leaving,
-    refuse_what_breaks,
     settle_what_is_missing,
 )
 from rolecall_server.cli.screen import (

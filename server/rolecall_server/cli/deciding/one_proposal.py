@@ -7,12 +7,12 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from rolecall_server.cli.boundary import NOT_WRITTEN
+from rolecall_server.cli.deciding.choices import refuse_what_breaks
 from rolecall_server.cli.deciding.deciding import (
     Deciding,
     ReviewAnswer,
     carry_out_decisions,
     leaving,
-    refuse_what_breaks,
     settle_what_is_missing,
     with_rejected,
 )
