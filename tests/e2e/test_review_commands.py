@@ -482,7 +482,7 @@ def test_a_script_has_to_say_that_something_may_be_missing(root: Path, more: lis
     said = refused.stdout + refused.stderr
     assert "SelectionBreaks" in said
     assert "net, which h1 adds" in said
-    assert "Accept h1 too, or add --anyway" in said
+    assert f"Accept h1 too: `rolecall review {proposal_id} --accept h1,h2`, or add --anyway" in said
     assert (root / CART).read_text() == FILES[CART]
     assert states(root, proposal_id)["h1"] == "pending"
     assert rolecall(root, *chosen, *more, "--anyway").returncode == 0
@@ -541,6 +541,38 @@ def test_what_is_accepted_without_the_rest_is_run_with_the_tests_first(root: Pat
     assert "Tried without h1: 1 passed, 1 failed" in rolecall(root, "review", proposal_id).stdout
     assert rolecall(root, *chosen, "--anyway").returncode == 0
     assert (root / "tests/test_price.py").read_text() == DOUBLED["tests/test_price.py"]
+
+
+def test_a_choice_that_only_tests_find_broken_is_told_what_it_needs_and_how_to_say_so(root: Path) -> None:
+    passed = Evidence(ran=True, after=Tally(2, 0, 0), model="a script")
+    three = {**DOUBLED, "shop/cart.py": FILES["shop/cart.py"] + "\n\ndef empty(cart):\n    return not cart\n"}
+    proposal_id = proposed(root, {path: three[path] for path in sorted(three)}, evidence=passed)
+    refused = rolecall(root, "review", proposal_id, "--accept", "h3")
+    assert "test_doubled; with h2 too, nothing of that fails." in refused.stderr, refused.stderr
+    assert f"`rolecall review {proposal_id} --accept h2,h3`" in refused.stderr
+    rolecall(root, "review", proposal_id, "--reject", "h2")
+    refused = rolecall(root, "review", proposal_id, "--accept", "h3")
+    assert f"--accept h2,h3` after `rolecall undo {proposal_id}/h2`" in refused.stderr
+    assert (root / PRICE).read_text() == FILES[PRICE]
+    _, shown = answer(root, ["n", "y", "y"], "review", proposal_id)
+    assert "Accept h2 too, accept anyway, or nothing?" in shown
+    assert (root / PRICE).read_text() == DOUBLED[PRICE]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("2 * sum(items)", "Tests with this choice: 1 passed, 0 failed (before: 1 passed, 0 failed)."),
+        ("1 + sum(items)", "; with it fails tests/test_price.py::test_total_of_nothing."),
+    ],
+)
+def test_what_the_tests_show_of_a_choice_is_told_before_it_is_written(root: Path, text: str, said: str) -> None:
+    known = (Failure("tests/test_price.py::test_total_of_nothing", "assert 1 == 0"),) if "1 +" in text else ()
+    shown = Evidence(ran=True, after=Tally(2 - len(known), len(known), 0), failures=known)
+    files: dict[str, str | None] = {**DOUBLED, PRICE: FILES[PRICE].replace("sum(items)", text)}
+    proposal_id = proposed(root, files, evidence=shown)
+    _, screen = answer(root, ["y", "n"], "review", proposal_id)
+    assert said in screen.partition("Wrote shop/price.py")[0], screen
 
 
 def test_what_passes_without_the_rest_is_accepted_without_a_word(root: Path) -> None:

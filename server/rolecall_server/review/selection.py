@@ -79,13 +79,18 @@ def selection_print(reviewed: Reviewed, wanted: Collection[str], read_text: Read
 
 def failing(reviewed: Reviewed, shown: Evidence | None, most: int = 3) -> tuple[Lack, ...]:
     """Return what fails with a selection and neither without it nor with the whole proposal, as one thing to tell."""
-    known = {failure.test_id for failure in reviewed.proposal.evidence.failures}
-    failed = [one.test_id for one in shown.new_failures if one.test_id not in known] if shown is not None else []
+    failed = failed_by(reviewed, shown) if shown is not None else ()
     if not failed:
         return ()
     more = f" and {len(failed) - most} more" if len(failed) > most else ""
     verb = "test fails" if len(failed) == 1 else "tests fail"
     return (Lack(f"{len(failed)} {verb} with this choice: {', '.join(failed[:most])}{more}", ()),)
+
+
+def failed_by(reviewed: Reviewed, shown: Evidence) -> tuple[str, ...]:
+    """Return the tests that fail with a selection and neither without it nor with the whole proposal."""
+    known = {failure.test_id for failure in reviewed.proposal.evidence.failures}
+    return tuple(one.test_id for one in shown.new_failures if one.test_id not in known)
 
 
 def lacks_of(reviewed: Reviewed, wanted: Collection[str], snapshot: Snapshot, read_text: ReadText) -> tuple[Lack, ...]:

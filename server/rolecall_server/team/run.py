@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +15,7 @@ from rolecall_server.craft.attempts import work_out
 from rolecall_server.craft.from_memory import tell_from_memory
 from rolecall_server.craft.history import SuiteHistoryStore
 from rolecall_server.craft.installed import checking
-from rolecall_server.craft.trial import evidence
+from rolecall_server.craft.trial import bad_outcomes, evidence
 from rolecall_server.craft.verdicts import without_suspicions
 from rolecall_server.errors import NoModelConfigured, RolecallError, RunPaused
 from rolecall_server.model import Chosen, EditorOffer, ModelClient, find_model
@@ -25,7 +25,15 @@ from rolecall_server.review.proposals.changes import changes_of, without_needs_o
 from rolecall_server.review.proposals.evidence import Evidence
 from rolecall_server.review.proposals.proposal import FileChange, Proposal
 from rolecall_server.review.proposals.proposal_store import save_proposal, supersede_earlier
-from rolecall_server.sandbox import Mutant, NotRun, TestTrace, choose_confinement, find_interpreter, shadow_workspace
+from rolecall_server.sandbox import (
+    Mutant,
+    NotRun,
+    TestRun,
+    TestTrace,
+    choose_confinement,
+    find_interpreter,
+    shadow_workspace,
+)
 from rolecall_server.sandbox.python.trust import confirmed
 from rolecall_server.settings import Settings
 from rolecall_server.store import Store, cache_path
@@ -300,6 +308,28 @@ async def try_selection(repository: Repository, texts: Mapping[str, str | None],
         trials = Trials(Desk(repository.workspace, repository.snapshot, repository.settings, None, bench, report), ())
         after = await trials.of_change(texts)
         return evidence(trials.before, after, problems=(), findings=(), repairs=0, model="", changed=texts)
+
+
+async def first_that_passes(
+    repository: Repository, choices: Sequence[Mapping[str, str | None]], tests: Collection[str], report: Report
+) -> int | None:
+    """Return the number of the first of some *choices* of texts with which all *tests* pass; ``None`` if none is so.
+
+    A test is a node id, or a file all of whose tests are meant.
+    """
+    files = sorted({test.partition("::")[0] for test in tests})
+    async with open_bench(repository, report, for_model=False) as bench:
+        for number, texts in enumerate(choices):
+            run = await bench.run(texts, files, ())
+            passed = {one.test_id for one in run.passed} if isinstance(run, TestRun) else set[str]()
+            failed = {one.test_id for one in bad_outcomes(run)} if isinstance(run, TestRun) else set[str]()
+            if all(test not in failed and _has_any(passed, test) for test in tests):
+                return number
+    return None
+
+
+def _has_any(passed: Collection[str], test: str) -> bool:
+    return test in passed or any(one.startswith(f"{test}::") for one in passed)
 
 
 def _changes(repository: Repository, written: _Written) -> tuple[FileChange, ...]:

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from rolecall_server.cli.deciding.choices import find_lacks
+from rolecall_server.cli.deciding.choices import Examined, can_be_added, describe_result, examine, name_hunks
 from rolecall_server.cli.deciding.editing import edit_in_editor
-from rolecall_server.cli.deciding.keys import LETTERS, KeyReach, name_hunks
+from rolecall_server.cli.deciding.keys import LETTERS, KeyReach
 from rolecall_server.cli.deciding.whole_file import show_file
 from rolecall_server.cli.files.disk import reject, write_accepted
 from rolecall_server.cli.screen import (
@@ -28,7 +28,7 @@ from rolecall_server.review.guards.guarded_paths import guarded_paths, paths_of
 from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkState
 from rolecall_server.review.proposals.proposal_store import Reviewed, edit_hunk
 from rolecall_server.review.proposals.rendering import describe_hunk
-from rolecall_server.review.selection import Lack, describe_lacks
+from rolecall_server.review.selection import describe_lacks
 from rolecall_server.store import Store
 from rolecall_server.team.lessons.learning import hand_over
 from rolecall_server.workspace import Workspace
@@ -131,9 +131,9 @@ def settle_what_is_missing(deciding: Deciding) -> bool:
     Raises:
         HunkStale: a file changed meanwhile.
     """
-    while lacks := find_lacks(deciding.store, deciding.workspace, deciding.as_answered, deciding.accepted):
+    while lacks := (examined := _examine(deciding)).lacks:
         say_prose(deciding.screen, f"What you accepted would break: {describe_lacks(lacks)}.", "bold red")
-        missing = _can_be_added(deciding, lacks)
+        missing = can_be_added(deciding.reviewed, lacks)
         _show_unseen(deciding, _accepted_with(deciding, missing))
         question = f"Accept {', '.join(missing)} too, accept anyway, or nothing?" if missing else "Accept anyway?"
         letters = {"y": "yes", "a": "anyway", "n": "no"} if missing else {"a": "anyway", "n": "no"}
@@ -141,14 +141,14 @@ def settle_what_is_missing(deciding: Deciding) -> bool:
         if letter != "y":
             return letter == "a"
         _accept_these(deciding, len(deciding.reviewed.proposal.hunks()), missing)
+    if examined.shown is not None:
+        style = "yellow" if examined.shown.new_failures or not examined.shown.is_tested else "green"
+        say_prose(deciding.screen, describe_result(examined.shown), style)
     return True
 
 
-def _can_be_added(deciding: Deciding, lacks: Collection[Lack]) -> tuple[str, ...]:
-    """Return the hunks that bring what is missing and can still be placed."""
-    states = deciding.reviewed.states
-    missing = dict.fromkeys(hunk_id for lack in lacks for hunk_id in lack.hunks)
-    return tuple(hunk_id for hunk_id in missing if states[hunk_id] is not HunkState.STALE)
+def _examine(deciding: Deciding) -> Examined:
+    return examine(deciding.store, deciding.workspace, deciding.as_answered, deciding.accepted)
 
 
 def with_rejected(reviewed: Reviewed, rejected: Collection[str]) -> Reviewed:
@@ -253,7 +253,7 @@ def _reject(deciding: Deciding, number: int, rejected: Sequence[str], reason: st
     """Note that hunks are rejected, with the imports that no other hunk needs then."""
     along = _useless_imports(deciding, rejected)
     if len(rejected) > 1:
-        say_prose(deciding.screen, f"Rejected: {_named(deciding, rejected)}.", "yellow")
+        say_prose(deciding.screen, f"Rejected: {name_hunks(deciding.reviewed, rejected)}.", "yellow")
     if along:
         say_prose(
             deciding.screen, f"Rejected with it: {', '.join(along)}, an import that nothing else needs.", "yellow"
@@ -301,7 +301,7 @@ def _accept_these(deciding: Deciding, number: int, wanted: Collection[str]) -> N
     allowed = leaving(reviewed, wanted, guarded.keys() - {*known, *confirmed})
     accepted = _accepted_with(deciding, allowed)
     if len(accepted) > 1:
-        say_prose(deciding.screen, f"Accepted: {_named(deciding, accepted)}.", "green")
+        say_prose(deciding.screen, f"Accepted: {name_hunks(deciding.reviewed, accepted)}.", "green")
     if left := [hunk_id for hunk_id in wanted if hunk_id not in allowed]:
         say_prose(deciding.screen, f"Left undecided: {', '.join(left)}.", "yellow")
     deciding.answers.append(ReviewAnswer(number, accepted, confirmed=confirmed))
@@ -312,10 +312,6 @@ def _accepted_with(deciding: Deciding, wanted: Collection[str]) -> tuple[str, ..
     reviewed = deciding.as_answered
     found = with_needs(reviewed.proposal, reviewed.states, wanted)
     return tuple(hunk_id for hunk_id in found if hunk_id not in deciding.accepted)
-
-
-def _named(deciding: Deciding, hunk_ids: Collection[str]) -> str:
-    return name_hunks([hunk.id for _, hunk in deciding.reviewed.proposal.hunks()], hunk_ids)
 
 
 def _may_change(screen: Screen, path: str, why: str) -> bool:

@@ -63,10 +63,10 @@ class KeyReach:
         return f"these {len(hunk_ids)}: {self._named(hunk_ids)}" if len(hunk_ids) > 1 else self._named(hunk_ids)
 
     def _named(self, hunk_ids: Collection[str]) -> str:
-        return name_hunks(self.order, hunk_ids)
+        return names_in(self.order, hunk_ids)
 
 
-def name_hunks(order: Sequence[str], hunk_ids: Collection[str]) -> str:
+def names_in(order: Sequence[str], hunk_ids: Collection[str]) -> str:
     """Return *hunk_ids* in the *order* of their proposal, and many in a row by their ends: ``h1, h6 to h12``."""
     parts: list[str] = []
     for is_in, group in groupby(order, lambda hunk_id: hunk_id in hunk_ids):
