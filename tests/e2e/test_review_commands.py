@@ -17,7 +17,7 @@ import pytest
 
 from rolecall_server.cli.boundary import NOT_WRITTEN
 from rolecall_server.review.proposals.evidence import Evidence, Failure, Tally
-from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal, supersede_earlier
 from support.editor import editing, until
 from support.patience import PATIENCE_S
 from support.proposals import propose, store_of
@@ -97,10 +97,19 @@ def test_what_is_undecided_is_listed_and_nothing_else(root: Path) -> None:
     first, second = proposed(root), proposed(root, {"shop/cart.py": None}, title="no cart")
     assert rolecall(root, "review", first, "--reject", "all").returncode == 0
     said = rolecall(root, "review", cwd=root / "shop").stdout
-    assert said.startswith(f"{second}  no cart\n    1 of 1 hunks undecided, in shop/cart.py\n")
+    assert said.startswith(f"{second}  no cart\n    1 of 1 hunk undecided, in shop/cart.py\n")
     assert first not in said
     (row,) = json.loads(rolecall(root, "review", "--json").stdout)
     assert (row["proposal"], row["states"]) == (second, {"h1": "pending"})
+
+
+def test_the_list_names_the_files_that_something_is_left_of_and_what_does_not_fit_any_more(root: Path) -> None:
+    proposal_id = proposed(root, {PRICE: BETTER, "shop/cart.py": None})
+    rolecall(root, "review", proposal_id, "--reject", "h3")
+    assert "    2 of 3 hunks undecided, in shop/price.py\n" in rolecall(root, "review").stdout
+    (root / PRICE).write_text(FILES[PRICE].replace("sum(items)", "max(items)"))
+    said = rolecall(root, "review").stdout
+    assert "    2 of 3 hunks undecided, in shop/price.py; h1 does not fit any more\n" in said
 
 
 def test_a_proposal_of_another_repository_is_not_decided_from_here(root: Path) -> None:
@@ -298,6 +307,24 @@ def test_hunks_are_accepted_and_rejected_by_name(root: Path) -> None:
     assert said["reasons"] == {"h2": "it says enough"}
     assert said["written"] == [PRICE]
     assert (root / PRICE).read_text() == FILES[PRICE].replace("sum(items)", "sum(items) or 0")
+
+
+def test_what_was_decided_in_the_same_way_before_is_told_and_holds_nothing_up(root: Path) -> None:
+    proposal_id = proposed(root)
+    rolecall(root, "review", proposal_id, "--accept", "h1")
+    ended = rolecall(root, "review", proposal_id, "--accept", "h1,h2")
+    assert ended.returncode == 0
+    assert "h1 was accepted before.\n" in ended.stdout
+    assert (root / PRICE).read_text() == BETTER
+    refused = rolecall(root, "review", proposal_id, "--reject", "h2")
+    assert f"Hunk h2 of {proposal_id} was accepted before.\n`rolecall undo {proposal_id}/h2` offers" in refused.stderr
+
+
+def test_a_script_is_told_what_was_accepted_along(root: Path) -> None:
+    proposal_id = proposed(root, dict(NAMED))
+    ended = rolecall(root, "review", proposal_id, "--accept", "h3")
+    assert "Accepted too, for what needs it: h1, h2.\n" in ended.stdout
+    assert (root / PRICE).read_text() == NAMED[PRICE]
 
 
 @pytest.mark.parametrize(
@@ -603,6 +630,25 @@ def test_the_log_lists_runs_with_what_became_of_them(root: Path) -> None:
     assert "rejected: it says enough" in shown
     details = json.loads(rolecall(root, "log", "r1", "--json").stdout)["details"][0]
     assert [(one["hunk"], one["state"]) for one in details["decisions"]] == [("h1", "accepted"), ("h2", "rejected")]
+
+
+def test_the_log_tells_what_was_replaced_from_what_was_rejected(root: Path) -> None:
+    first = proposed(root)
+    rolecall(root, "review", first, "--reject", "h1")
+    store = store_of(root.parent / "home")
+    second = propose(store, root, {PRICE: BETTER}).proposal
+    supersede_earlier(store, root, second)
+    store.close()
+    assert f"{first}: 1 rejected, 1 replaced by {second.id}." in rolecall(root, "log").stdout
+    assert f"  h2  replaced by {second.id}: changes" in rolecall(root, "log", first).stdout
+
+
+def test_what_was_rejected_can_be_revised_once_it_is_offered_again(root: Path) -> None:
+    proposal_id = proposed(root)
+    rolecall(root, "review", proposal_id, "--reject", "all")
+    refused = rolecall(root, "revise", proposal_id, "shorter")
+    assert f"Nothing of {proposal_id} is undecided.\n" in refused.stderr
+    assert f"`rolecall undo {proposal_id}/h1` or `rolecall undo {proposal_id}/h2` offers again" in refused.stderr
 
 
 def test_a_message_in_other_digits_than_0_to_9_is_not_there(root: Path) -> None:

@@ -22,7 +22,7 @@ from rolecall_server.model.prompts import prompts_beside
 from rolecall_server.review.guards.edit_paths import why_not_changed
 from rolecall_server.review.proposals.anchor import Anchor, locate, path_now
 from rolecall_server.review.proposals.proposal import FileChange, Hunk, HunkKind, HunkState
-from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal, put_aside
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_proposal, put_aside, successor_of
 from rolecall_server.review.proposals.rendering import file_header, hunk_diff, hunk_header
 from rolecall_server.review.selection import texts_with
 from rolecall_server.store import Store
@@ -37,6 +37,8 @@ _PROMPTS = prompts_beside(__file__)
 _ROLES = Path(__file__).parent / "roles"
 _ON_FAILURE = "They fail since your change. Correct it."
 _AGAIN = re.compile(r", p\d+(?:/h\d+)? again$")
+_MOST_NAMED = 3
+"""So many of the rejected hunks are named."""
 _MOST_OF_LINES = 200
 """Characters of accepted lines that a model is reminded of."""
 
@@ -52,7 +54,7 @@ def revision_of(store: Store, reviewed: Reviewed, hunk_id: str = "", brief: str 
     proposal = reviewed.proposal
     found = _revised(reviewed, hunk_id)
     if not found:
-        raise NotFound(f"Nothing of {proposal.id} is undecided.", "`rolecall implement` begins something new.")
+        raise NotFound(f"Nothing of {proposal.id} is undecided.", _way_to_revise(reviewed))
     stale = [hunk.id for _, hunk in found if reviewed.states[hunk.id] is HunkState.STALE]
     path = path_now(found[0][0], reviewed.accepted) if hunk_id else ""
     revision = Revision(
@@ -67,6 +69,19 @@ def revision_of(store: Store, reviewed: Reviewed, hunk_id: str = "", brief: str 
     )
     role = next((name for name, title in TITLES.items() if title == proposal.role), RoleName.ENGINEER)
     return RunRequest(role, path or proposal.origin, brief=brief, revises=revision)
+
+
+def _way_to_revise(reviewed: Reviewed) -> str:
+    """Return what to do first, where all of a proposal is decided and somebody wants it otherwise."""
+    proposal_id, states = reviewed.proposal.id, reviewed.states
+    new = "`rolecall implement` begins something new."
+    if successors := {name for hunk_id in states if (name := successor_of(reviewed, hunk_id))}:
+        latest = max(successors, key=lambda name: int(name[1:]))
+        return f"{latest} took its place, and can be revised; {new}"
+    if rejected := [hunk_id for hunk_id, state in states.items() if state is HunkState.REJECTED]:
+        undo = " or ".join(f"`rolecall undo {proposal_id}/{hunk_id}`" for hunk_id in rejected[:_MOST_NAMED])
+        return f"{undo} offers again what was rejected, and it can be revised then; {new}"
+    return f"`rolecall undo {proposal_id}` takes it back, and it can be revised then; {new}"
 
 
 def words_so_far(store: Store, reviewed: Reviewed) -> tuple[str, ...]:

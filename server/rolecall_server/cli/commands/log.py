@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -14,7 +15,7 @@ from rolecall_server.cli.screen import Screen, print_json, proposal_json, say, s
 from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.review.proposals.evidence import summarise_tests
 from rolecall_server.review.proposals.proposal import HunkState
-from rolecall_server.review.proposals.proposal_store import Reviewed, load_all
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_all, successor_of
 from rolecall_server.review.proposals.provenance import Trace, Traces, describe_trace
 from rolecall_server.review.proposals.rendering import describe_hunk, render_evidence
 from rolecall_server.store import RunRow, Store
@@ -202,7 +203,7 @@ def _decisions(store: Store, reviewed: Reviewed) -> Iterator[str]:
     rows = store.decisions(reviewed.proposal.id)
     for change, hunk in reviewed.proposal.hunks():
         serves = f", serves {', '.join(hunk.serves)}" if hunk.serves else ""
-        yield f"  {hunk.id}  {reviewed.states[hunk.id]}: {describe_hunk(change, hunk)}{serves}"
+        yield f"  {hunk.id}  {_standing(reviewed, hunk.id)}: {describe_hunk(change, hunk)}{serves}"
         for row in rows:
             if row.hunk_id == hunk.id:
                 yield f"      {_when(row.at_s)}  {row.state}{f': {row.reason}' if row.reason else ''}"
@@ -240,8 +241,19 @@ def _run_line(run: RunRow) -> str:
 
 def _counts(reviewed: Reviewed) -> str:
     """``2 accepted, 1 rejected``"""
-    states = list(reviewed.states.values())
-    return ", ".join(f"{states.count(state)} {state}" for state in HunkState if state in states)
+    standing = Counter(_standing(reviewed, hunk_id) for hunk_id in reviewed.states)
+    # A hunk that another took the place of was turned down by nobody; those come last.
+    named = [
+        *(state for state in HunkState if state in standing),
+        *(one for one in standing if one not in {*HunkState}),
+    ]
+    return ", ".join(f"{standing[one]} {one}" for one in named)
+
+
+def _standing(reviewed: Reviewed, hunk_id: str) -> str:
+    """Return the state of a hunk, or what it was replaced by."""
+    successor = successor_of(reviewed, hunk_id)
+    return f"replaced by {successor}" if successor else reviewed.states[hunk_id]
 
 
 def _when(at_s: float) -> str:

@@ -14,6 +14,7 @@ from rolecall_server.cli.screen import (
     say_prose,
 )
 from rolecall_server.review.proposals.evidence import summarise_tests
+from rolecall_server.review.proposals.proposal import HunkState
 from rolecall_server.review.proposals.proposal_store import Reviewed
 from rolecall_server.store import Store
 from rolecall_server.workspace import Workspace
@@ -47,12 +48,21 @@ def _list(store: Store, workspace: Workspace, *, as_json: bool) -> None:
         say(screen, f"Nothing is undecided in {workspace.root}.")
         return
     for reviewed in waiting:
-        proposal, n_left = reviewed.proposal, len(reviewed.undecided)
-        files = ", ".join(change.path for change in proposal.files)
+        proposal = reviewed.proposal
         say_prose(screen, f"{proposal.id}  {proposal.title}", "bold")
-        say_prose(screen, f"    {n_left} of {len(reviewed.states)} hunks undecided, in {files}")
+        say_prose(screen, f"    {_what_is_left(reviewed)}")
         say_prose(screen, f"    {proposal.role}: {summarise_tests(proposal.evidence)}")
     say(screen, f"\nrolecall review {waiting[-1].proposal.id}  shows the last of them, and asks.", "dim")
+
+
+def _what_is_left(reviewed: Reviewed) -> str:
+    """``2 of 3 hunks undecided, in a.py, b.py; h3 does not fit any more``"""
+    left, n_all = reviewed.undecided, len(reviewed.states)
+    hunks = reviewed.proposal.hunks()
+    files = dict.fromkeys(change.path for change, hunk in hunks if hunk.id in left)
+    stale = [hunk.id for _, hunk in hunks if reviewed.states[hunk.id] is HunkState.STALE]
+    unfit = f"; {', '.join(stale)} {'does' if len(stale) == 1 else 'do'} not fit any more" if stale else ""
+    return f"{len(left)} of {n_all} hunk{'s' * (n_all != 1)} undecided, in {', '.join(files)}{unfit}"
 
 
 def _row(reviewed: Reviewed) -> dict[str, Any]:

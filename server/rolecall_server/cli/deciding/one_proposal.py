@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from rolecall_server.cli.boundary import NOT_WRITTEN
-from rolecall_server.cli.deciding.choices import refuse_what_breaks
+from rolecall_server.cli.deciding.choices import name_hunks, refuse_what_breaks
 from rolecall_server.cli.deciding.deciding import (
     Deciding,
     ReviewAnswer,
@@ -67,6 +67,8 @@ def decide_by_options(store: Store, workspace: Workspace, arguments: argparse.Na
     """
     reviewed = proposal_here(store, workspace, arguments.proposal)
     accepted, rejected = _hunk_ids(reviewed, arguments.accept), _hunk_ids(reviewed, arguments.reject)
+    done = _decided_so(reviewed, {HunkState.ACCEPTED: accepted, HunkState.REJECTED: rejected})
+    accepted, rejected = (tuple(one for one in named if one not in done) for named in (accepted, rejected))
     check_undecided(reviewed, (*accepted, *rejected))
     if both := sorted({*accepted} & {*rejected}):
         raise FileRefused(f"{', '.join(both)} cannot be accepted and rejected.", "Name each hunk once.")
@@ -89,19 +91,35 @@ def decide_by_options(store: Store, workspace: Workspace, arguments: argparse.Na
         shown = proposal_json(workspace, refreshed(store, workspace, reviewed.proposal.id))
         print_json({**shown, "written": written, "guarded": {**shown["guarded"], **kept}})
     else:
-        if untested:
-            for line in render_checks(reviewed.proposal.evidence)[0]:
-                say_prose(deciding.screen, line, "yellow")
-            say_prose(deciding.screen, say_held_back(untested), "bold yellow")
         for path, why in kept.items():
             told = f"{path} is guarded: {why}. --accept all does not include it; --guarded does."
             say_prose(deciding.screen, told, "yellow")
+        _say_beside(deciding, untested, done)
         say_what_was_done(deciding.screen, store, workspace, reviewed.proposal.id, written)
     return NOT_WRITTEN if untested or kept or (is_all and _has_lost_its_place(reviewed)) else 0
 
 
 def _has_lost_its_place(reviewed: Reviewed) -> bool:
     return any(reviewed.states[hunk.id] is HunkState.STALE for _, hunk in reviewed.proposal.hunks() if not hunk.off)
+
+
+def _decided_so(reviewed: Reviewed, wanted: Mapping[HunkState, Sequence[str]]) -> dict[str, HunkState]:
+    """Return those of the hunks *wanted* in a state that are in it already: to give a command twice is no mistake."""
+    return {one: state for state, named in wanted.items() for one in named if reviewed.states.get(one) is state}
+
+
+def _say_beside(deciding: Deciding, untested: Sequence[str], done: Mapping[str, HunkState]) -> None:
+    """Print what was held back, what came along and what was *done* before."""
+    reviewed = deciding.reviewed
+    if untested:
+        for line in render_checks(reviewed.proposal.evidence)[0]:
+            say_prose(deciding.screen, line, "yellow")
+        say_prose(deciding.screen, say_held_back(untested), "bold yellow")
+    coming = with_needs(reviewed.proposal, deciding.as_answered.states, deciding.accepted)
+    if along := {*coming} - {*deciding.accepted}:
+        say_prose(deciding.screen, f"Accepted too, for what needs it: {name_hunks(reviewed, along)}.")
+    for hunk_id, state in done.items():
+        say_prose(deciding.screen, f"{hunk_id} was {state} before.")
 
 
 def _is_all(listed: str) -> bool:

@@ -187,6 +187,14 @@ def supersede_earlier(store: Store, root: Path, proposal: Proposal) -> tuple[str
     return tuple(superseded)
 
 
+def successor_of(reviewed: Reviewed, hunk_id: str) -> str:
+    """Return the proposal that took the place of a hunk; empty where none did."""
+    # Nothing else than these words, which every replacement gives as its reason, leads from a hunk to its successor.
+    successor, _, said = reviewed.reasons.get(hunk_id, "").partition(" ")
+    is_replaced = reviewed.states[hunk_id] is HunkState.REJECTED and said == "took its place."
+    return successor if is_replaced and successor[:1] == "p" and successor[1:].isdigit() else ""
+
+
 def put_aside(
     store: Store, reviewed: Reviewed, hunk_ids: Collection[str], reason: str = "", act_id: int | None = None
 ) -> Reviewed:
@@ -246,9 +254,17 @@ def check_undecided(reviewed: Reviewed, hunk_ids: Collection[str]) -> None:
     """
     for hunk_id in hunk_ids:
         if hunk_id not in reviewed.undecided:
-            known = reviewed.states.get(hunk_id)
-            what = f"was {known} before" if known else "does not exist"
-            raise NotFound(f"Hunk {hunk_id} of {reviewed.proposal.id} {what}.")
+            raise _not_open(reviewed, hunk_id)
+
+
+def _not_open(reviewed: Reviewed, hunk_id: str) -> NotFound:
+    proposal_id, known = reviewed.proposal.id, reviewed.states.get(hunk_id)
+    if known is None:
+        hunk_ids = [*reviewed.states]
+        there = f"{hunk_ids[0]} to {hunk_ids[-1]}" if len(hunk_ids) > 1 else "".join(hunk_ids)
+        return NotFound(f"Hunk {hunk_id} of {proposal_id} does not exist.", f"There is {there}.")
+    what = f"Hunk {hunk_id} of {proposal_id} was {known} before."
+    return NotFound(what, f"`rolecall undo {proposal_id}/{hunk_id}` offers it again.")
 
 
 def refresh(store: Store, reviewed: Reviewed, read_text: ReadText) -> Reviewed:

@@ -24,6 +24,7 @@ from rolecall_server.review.proposals.proposal_store import (
     load_run,
     put_aside,
     save_proposal,
+    successor_of,
 )
 from rolecall_server.review.proposals.rendering import describe_hunk
 from rolecall_server.store import Store
@@ -132,8 +133,8 @@ def _of_hunks(store: Store, pool: Pool, reviewed: Reviewed) -> Iterator[Lesson]:
     for change, hunk in proposal.hunks():
         if reviewed.states[hunk.id] is not HunkState.REJECTED:
             continue
-        reason = reviewed.reasons.get(hunk.id, "")
-        rule = one_line(reason if hunk.id in by_developer else _asked_anew(store, reason))
+        said = reviewed.reasons.get(hunk.id, "") if hunk.id in by_developer else _asked_anew(store, reviewed, hunk.id)
+        rule = one_line(said)
         if rule and len(rule) <= MAX_RULE_CHARACTERS:
             yield Lesson(_author(pool, change), rule, f"{proposal.id}/{hunk.id} {describe_hunk(change, hunk)}")
 
@@ -151,15 +152,12 @@ def _settled_lines(store: Store, offer: Reviewed) -> Iterator[str]:
         yield from hunk.new_lines if hunk.id in settled else ()
 
 
-def _asked_anew(store: Store, reason: str) -> str:
+def _asked_anew(store: Store, reviewed: Reviewed, hunk_id: str) -> str:
     """Return the developer's request when a hunk was made anew, from the proposal that took its place; empty if there
     is none.
     """
-    # In the words of `put_revised_aside`: nothing else leads from a hunk to what came in its place.
-    successor = reason.partition(" ")[0]
-    if not reason.endswith("took its place.") or not successor[1:].isdigit():
-        return ""
-    return store.run(load_proposal(store, successor).proposal.run_id).brief
+    successor = successor_of(reviewed, hunk_id)
+    return store.run(load_proposal(store, successor).proposal.run_id).brief if successor else ""
 
 
 def _author(pool: Pool, change: FileChange) -> str:
