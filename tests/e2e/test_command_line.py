@@ -398,13 +398,13 @@ def test_each_hunk_is_shown_before_it_is_asked_about(root: Path) -> None:
         assert "\n    h2 test_total_adds (+4)\n" in first, "each test is a line"
         assert "4 passed, 0 failed" in first
         assert "+def test_total_adds" in first
-        assert "(2/4) h2 adds test_total_adds to tests/test_price.py (4 lines). Accept it?" in first
+        assert "(1/3) h2 adds test_total_adds to tests/test_price.py (4 lines). Accept it?" in first
         assert "+def test_discount_takes_a_tenth" not in first
         terminal.type("y\n")
         second = terminal.wait_for(",?] ")
         assert "+from shop.price import discount, total" in second, "an import is shown with what uses it"
         assert "+def test_discount_takes_a_tenth" in second
-        assert "(3/4) h3 adds test_discount_takes_a_tenth to tests/test_price.py (4 lines), with h1" in second
+        assert "(2/3) h3 adds test_discount_takes_a_tenth to tests/test_price.py (4 lines), with h1" in second
         terminal.type("q\n")
         assert terminal.wait_for_end() == 0
         assert "\x1b[32m+import pytest\x1b[0m" in terminal.raw.decode(), "additions are green"

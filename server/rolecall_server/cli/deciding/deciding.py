@@ -187,9 +187,9 @@ def _ask_about(deciding: Deciding, number: int, change: FileChange, hunk: Hunk) 
     """Ask about one hunk and return the number of the hunk to ask about next; ``None`` where the developer has had
     enough.
     """
-    n_hunks = len(deciding.reviewed.proposal.hunks())
+    asked = _asked_by_themselves(deciding, hunk)
     needs = _needs(deciding, hunk)
-    question = f"({number + 1}/{n_hunks}) {hunk.id} {describe_hunk(change, hunk)}{needs}. Accept it?"
+    question = f"({asked.index(hunk.id) + 1}/{len(asked)}) {hunk.id} {describe_hunk(change, hunk)}{needs}. Accept it?"
     reach = _reach(deciding, number)
     if summary := reach.summary():
         say_prose(deciding.screen, summary, "dim")
@@ -274,6 +274,17 @@ def _open_users(deciding: Deciding, hunk: Hunk) -> tuple[str, ...]:
     """Return the undecided hunks with which *hunk*, which holds nothing but imports, is decided."""
     users = deciding.import_users.get(hunk.id, ())
     return tuple(user for user in users if user in deciding.as_answered.offered and user not in deciding.accepted)
+
+
+def _asked_by_themselves(deciding: Deciding, current: Hunk) -> list[str]:
+    """Return the hunks on offer that have a question of their own, the *current* one among them."""
+    offered = deciding.reviewed.offered
+    alone = (
+        hunk.id
+        for _, hunk in deciding.reviewed.proposal.hunks()
+        if not any(user in offered for user in deciding.import_users.get(hunk.id, ())) or hunk.id == current.id
+    )
+    return [hunk_id for hunk_id in alone if hunk_id in offered]
 
 
 def _is_open(deciding: Deciding, hunk: Hunk) -> bool:
