@@ -128,6 +128,13 @@ def test_that_nobody_calls_a_test_goes_without_saying_but_a_helper_of_tests_has_
     assert [describe_place(hunk) for hunk in change.hunks] == ["Touches made: 1 caller; 1 test file.", ""]
 
 
+def test_a_new_file_is_not_told_to_have_no_callers() -> None:
+    (change,) = number_hunks([file_change("shop/checks.py", None, "class TestTotal:\n    pass\n")])
+    named = replace(change, hunks=tuple(replace(hunk, symbol="TestTotal") for hunk in change.hunks))
+    (told,) = with_touched((named,), snapshot_from(SHOP))
+    assert [describe_place(hunk) for hunk in told.hunks] == [""]
+
+
 def test_a_proposal_does_not_wait_for_what_all_its_hunks_touch() -> None:
     base = parse_fixture(SHOP).files["price.py"]
     changes = number_hunks([file_change("price.py", TextFile("price.py", base), base.replace("sum", "max"))])

@@ -63,7 +63,7 @@ def with_touched(
 ) -> tuple[FileChange, ...]:
     """Return *changes* whose hunks say what they touch, as far as there is time within *patience_s* to look it up.
 
-    That nobody calls a test goes without saying.
+    That nobody calls a test, or what is new, goes without saying.
     """
     until = time.monotonic() + patience_s
 
@@ -72,7 +72,8 @@ def with_touched(
             return hunk
         touched = touched_by(snapshot, change, hunk)
         is_news = touched.n_callers or touched.n_possible_callers or not is_test(snapshot, change.path)
-        return replace(hunk, touches=touched.summary if touched.symbols and is_news else "")
+        is_something = touched.symbols and change.base is not None
+        return replace(hunk, touches=touched.summary if is_something and is_news else "")
 
     return tuple(replace(change, hunks=tuple(told(change, hunk) for hunk in change.hunks)) for change in changes)
 
