@@ -265,7 +265,7 @@ def _rationale(request: RunRequest, found: Study, dropped: Sequence[str], why: s
     what = request.symbol or request.path
     kept = f"{found.n_calls:,} calls were tried; kept are the {len(found.cases)} that go another way through the code "
     lines = [
-        f"These tests say what {what} does today, not what it should do: read each as a question.",
+        f"These tests say what {what} does today, not what it should do: whether that is right is for you to say.",
         f"{why} Arguments come from types, defaults, documented examples, calls in the repository and literals.",
         f"{kept}or tell a mutant from it, and end alike in every process.",
         *_tested(found),
