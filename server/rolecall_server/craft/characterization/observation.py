@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -18,10 +17,6 @@ Arc = tuple[int, int]
 
 
 _MAX_SAID = 60
-_PLACE = re.compile(r"\{(\d+)\}")
-_BEFORE = ("(", "[", ", ", "=")
-_AFTER = (")", "]", ",")
-"""The signs between which an argument or a key stands apart from what is around it."""
 DOCUMENTED, IN_REPOSITORY, LIKELY, MADE_UP, THROUGH_ANOTHER, NEAR_ANOTHER, STOOD_IN = range(7)
 """Where calls come from: an example in a docstring, a call in the repository, the types that the callable has or very
 likely has, anything else. The next two are calls of another module's function, through which the code is reached: as
@@ -70,13 +65,9 @@ def filled(template: str, operands: Sequence[str]) -> str:
     """Return *template* with *operands* in their places, in parentheses where an operator or a dot would tear them
     apart.
     """
-    return _PLACE.sub(lambda place: _placed(operands[int(place[1])], place), template)
-
-
-def _placed(source: str, place: re.Match[str]) -> str:
-    before, after = place.string[: place.start()], place.string[place.end() :]
-    is_apart = before.endswith(_BEFORE) and after.startswith(_AFTER)
-    return source if is_apart or is_atom(source) else f"({source})"
+    if template[:1].isalpha() or template.startswith("lambda"):
+        return template.format(*operands)
+    return template.format(*(source if is_atom(source) else f"({source})" for source in operands))
 
 
 def is_atom(source: str) -> bool:

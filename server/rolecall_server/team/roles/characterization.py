@@ -15,6 +15,7 @@ from rolecall_server.craft.characterization.inputs.domains import IMPORTS
 from rolecall_server.craft.characterization.inputs.stand_ins import holds_stand_in
 from rolecall_server.craft.characterization.inputs.survey import is_private
 from rolecall_server.craft.characterization.observation import STOOD_IN
+from rolecall_server.craft.characterization.text.layout import on_one_line
 from rolecall_server.craft.characterization.text.origins import Origins
 from rolecall_server.craft.characterization.text.placing import names_of_tests_on, names_of_tests_using, tests_added
 from rolecall_server.craft.characterization.text.test_file import BACKWARDS
@@ -313,7 +314,7 @@ def _notes(
 ) -> tuple[str, ...]:
     """Return notes on what looks wrong, then on what the tests reach and tell apart."""
     notes = [
-        f"Looks wrong, and is not asserted: {call.source} raises {seen.type_name}"
+        f"Looks wrong, and is not asserted: {on_one_line(call.source)} raises {seen.type_name}"
         f"{f' ({seen.message})' if seen.message else ''} at line {seen.line} of {request.path}."
         for call, seen in found.crashes[:_MAX_NAMED]
     ]

@@ -122,7 +122,7 @@ def test_a_call_of_a_special_method_elsewhere_is_an_operator() -> None:
     other = build_way("engine.Engine.__hash__", (), given, "Engine()", ())
     assert [call.source for call in (one, two, none, other)] == [
         "Engine() != (-1)",
-        "Engine().__pow__(-1, 2)",
+        "Engine().__pow__((-1), (2))",
         "len(Engine())",
         "Engine().__hash__()",
     ]
