@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -75,7 +76,7 @@ import importlib
 
 def test_shelf():
     shelf = importlib.import_module("shop." + "shelf").Shelf()
-    assert [shelf.label(n) for n in (1, 9, 10)] == ["free", "free", "full"]
+    assert [shelf.label(n) for n in (1, 20)] == ["free", "full"]
 """
 
 
@@ -129,7 +130,7 @@ def test_a_plug_in_is_tested_through_what_loads_it(root: Path) -> None:
         "    importlib.import_module(plug_in)\n    return known[plug_in].change(text)\n"
     )
     (root / "tests/test_engine.py").write_text(
-        "from shop.engine import convert\n\n\ndef test_convert():\n    assert convert('a', 'shop.upper') == 'A'\n"
+        "from shop.engine import convert\n\n\ndef test_convert():\n    convert('a', 'shop.upper')\n"
     )
     ended = rolecall(root, "tests", "shop/upper.py", "--yes")
     assert ended.returncode == 0, ended.stderr
@@ -140,9 +141,22 @@ def test_a_plug_in_is_tested_through_what_loads_it(root: Path) -> None:
 
 
 def test_one_function_alone_is_tested_where_it_is_named(root: Path) -> None:
-    ended = rolecall(root, "tests", "shop/price.py", "--symbol", "total", "--yes")
+    before = (root / "tests/test_price.py").read_text()
+    ended = rolecall(root, "tests", "shop/price.py", "--symbol", "discount", "--yes")
     assert ended.returncode == 0, ended.stderr
-    assert "discount(" not in (root / "tests/test_price.py").read_text()
+    added = (root / "tests/test_price.py").read_text().removeprefix(before)
+    assert "discount(" in added
+    assert "total(" not in added.rpartition("def test_discount")[2]
+
+
+def test_what_its_tests_show_already_is_not_tested_again(root: Path) -> None:
+    (root / "shop/shelf.py").write_text(SHELF)
+    (root / "tests/test_by_name.py").write_text(
+        BY_NAME.replace("(1, 20)", "(1, 9, 10, 11)").replace('["free", "full"]', '["free", "free", "full", "full"]')
+    )
+    ended = rolecall(root, "tests", "shop/shelf.py", "--yes")
+    assert ended.returncode == 1
+    assert re.search(r"no call of shop/shelf.py shows more than its tests do, which notice \d+ faults", ended.stderr)
 
 
 @pytest.mark.parametrize(

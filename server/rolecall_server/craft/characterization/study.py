@@ -68,6 +68,8 @@ class Study:
     n_mutants: int = 0
     """Those that were tried, or that no call reaches."""
     n_killed: int = 0
+    n_noticed: int = 0
+    """Mutants that tests notice already; none of them is among the others."""
     n_untried: int = 0
     """Mutants for which there was no time."""
     survivors: tuple[Mutant, ...] = ()
@@ -122,6 +124,7 @@ async def _select(work: TrialState, pool: dict[CandidateCall, Observation], repo
         n_calls=len(work.seen),
         n_mutants=len(mutants) - len(work.untried),
         n_killed=len(killed),
+        n_noticed=len(work.subject.noticed),
         n_untried=len(work.untried),
         survivors=survivors,
     )

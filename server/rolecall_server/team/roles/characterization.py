@@ -20,13 +20,14 @@ from rolecall_server.craft.characterization.text.origins import Origins
 from rolecall_server.craft.characterization.text.placing import names_of_tests_on, names_of_tests_using, tests_added
 from rolecall_server.craft.characterization.text.test_file import BACKWARDS
 from rolecall_server.errors import CodeNotRun, FileRefused, NothingToTest
-from rolecall_server.sandbox import NotRun, TestResult, TestRun
+from rolecall_server.sandbox import Mutant, NotRun, TestResult, TestRun
 from rolecall_server.team.request import Desk, RunRequest
 from rolecall_server.team.roles.qa_engineer import check_target
 from rolecall_server.team.test_quality.beforehand import (
     beyond,
     gain_of,
     not_run_before,
+    noticed_before,
     run_beforehand,
     with_those_before,
 )
@@ -70,6 +71,19 @@ class _Place:
     origins: Origins
 
 
+@dataclass(frozen=True)
+class _Known:
+    """The things known of the tests that are there: how they ended, and the faults that they notice."""
+
+    run: TestRun | NotRun | None = None
+    noticed: frozenset[Mutant] = frozenset()
+
+    def covered(self, path: str) -> frozenset[int]:
+        """Return the lines of *path* that they reach."""
+        reached = self.run.coverage.get(path) if isinstance(self.run, TestRun) else None
+        return reached.executed_lines if reached is not None else frozenset()
+
+
 async def write_plain_tests(
     request: RunRequest, desk: Desk, why: str, *, anew: bool = False, budget_s: float = STUDY_S
 ) -> PlainTests:
@@ -93,7 +107,10 @@ async def write_plain_tests(
     unread, unread_file = _unread(trials.before, place.path), place.path
     if unread:
         place = await asyncio.to_thread(_own_file, place, desk)
-    found = await _study(stage, request, desk, None if anew else trials.before, budget_s)
+    known = _Known()
+    if not anew:
+        known = _Known(trials.before, await noticed_before(desk, request.path, tests, trials.before))
+    found = await _study(stage, request, desk, known, budget_s)
     if not found.cases:
         raise NothingToTest(_nothing(request, found))
     desk.report("running the new tests", None)
@@ -149,16 +166,12 @@ def _stage(request: RunRequest, desk: Desk, module: str) -> Stage:
     return Stage(bench.shadow, bench.interpreter, module, request.path, IMPORTS, bench.timeout_s)
 
 
-async def _study(
-    stage: Stage, request: RunRequest, desk: Desk, before: TestRun | NotRun | None, budget_s: float
-) -> Study:
-    covered = frozenset[int]()
-    if isinstance(before, TestRun) and request.path in before.coverage:
-        covered = before.coverage[request.path].executed_lines
+async def _study(stage: Stage, request: RunRequest, desk: Desk, known: _Known, budget_s: float) -> Study:
     symbols = (request.symbol,) if request.symbol else ()
     try:
         subject = await asyncio.to_thread(subject_of, desk, request.path, symbols, budget_s)
-        found = await study(stage, replace(subject, covered=covered), desk.report)
+        subject = replace(subject, covered=known.covered(request.path), noticed=known.noticed)
+        found = await study(stage, subject, desk.report)
     except SyntaxError as error:
         raise FileRefused(f"{request.path} is no Python that can be read: {error}.", "Correct it first.") from error
     if isinstance(found, NotRun):
@@ -252,6 +265,9 @@ def _nothing(request: RunRequest, found: Study) -> str:
     what = request.symbol or request.path
     if not found.targets:
         return f"{what} has nothing public to call."
+    if found.n_noticed:
+        n = f"{found.n_noticed} fault{'s' if found.n_noticed != 1 else ''}"
+        return f"Nothing is proposed: no call of {what} shows more than its tests do, which notice {n} put into it."
     reasons = [f"{names}: {reason}." for reason, names in _by_reason(found)]
     return " ".join([f"No call of {what} has a result that a test could check.", *reasons])
 
@@ -328,8 +344,11 @@ def _notes(
         notes.append(f"Each new test ran {len(_OTHER_ORDERS) + 1} times, each time in another order.")
     if found.n_mutants:
         untried = f" There was no time for {found.n_untried} more." if found.n_untried else ""
+        of = f"{found.n_mutants} mutants" + (" that the tests there are do not notice" if found.n_noticed else "")
+        others = (
+            f"Those notice {found.n_noticed}." if found.n_noticed else "Whether other tests notice them was not tried."
+        )
         notes.append(
-            f"The cases tell {found.n_killed} of {found.n_mutants} mutants from the code; "
-            f"{len(found.survivors)} survive.{untried} Whether other tests notice them was not tried."
+            f"The cases tell {found.n_killed} of {of} from the code; {len(found.survivors)} survive.{untried} {others}"
         )
     return tuple(notes)

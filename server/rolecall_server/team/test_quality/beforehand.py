@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rolecall_analysis import is_test
-from rolecall_server.sandbox import FileCoverage, NotRun, TestRun
+from rolecall_server.sandbox import FileCoverage, Mutant, MutationRun, NotRun, TestRun, run_mutants
 from rolecall_server.team.request import Desk
 from rolecall_server.team.test_quality.trials import Trials
 
@@ -14,6 +14,9 @@ SUITE_S = 20.0
 """After so long no test of the rest of the suite begins, where it runs for what it reaches."""
 _LONGEST_S = 40.0
 """So long that run may take, its last test included; else those that use the file run alone."""
+_NOTICING_S = 10.0
+"""So long may it take to see which faults the tests notice."""
+_MOST_FAULTS = 700
 _MAX_NAMED = 3
 
 
@@ -33,6 +36,27 @@ async def run_beforehand(desk: Desk, path: str, tests: Sequence[str], *, whole: 
     if trials.before is None and why:
         trials.before = NotRun(why)
     return trials
+
+
+async def noticed_before(
+    desk: Desk, path: str, tests: Sequence[str], before: TestRun | NotRun | None
+) -> frozenset[Mutant]:
+    """Return the faults put into *path* that the tests run *before* notice; where these took long, those of the files
+    *tests*.
+    """
+    shadow, interpreter = desk.bench.shadow, desk.bench.interpreter
+    if isinstance(shadow, NotRun) or isinstance(interpreter, NotRun) or not isinstance(before, TestRun):
+        return frozenset()
+    if path not in before.coverage or not before.coverage[path].executed_lines:
+        return frozenset()
+    passing = dict.fromkeys(outcome.test_id.partition("::")[0] for outcome in before.passed)
+    files = list(passing) if before.duration_s <= _NOTICING_S else [one for one in tests if one in passing]
+    if not files:
+        return frozenset()
+    desk.report("trying which faults the tests there are notice", None)
+    lines = before.coverage[path].executed_lines
+    run = await run_mutants(shadow, interpreter, path, lines, files, timeout_s=_NOTICING_S, at_most=_MOST_FAULTS)
+    return frozenset(run.killed) if isinstance(run, MutationRun) else frozenset()
 
 
 def with_those_before(before: TestRun | NotRun | None, run: TestRun | NotRun) -> TestRun | NotRun:
