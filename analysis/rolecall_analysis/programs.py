@@ -40,7 +40,18 @@ def find_program(name: str, root: Path) -> str | None:
     return shutil.which(name, path=os.pathsep.join(outside))
 
 
-def run_git(root: Path, *arguments: str, stdin: str = "", stranger: Path | None = None) -> str:
+def git_refusal(root: Path) -> str:
+    """Return git's own words, with the cure, where it reads no repository at *root* as another user owns it; else
+    empty.
+    """
+    said = run_git(root, "rev-parse", "--git-dir", with_errors=True)
+    # The cure is a command, and so the same in every language.
+    return said.strip() if "safe.directory" in said else ""
+
+
+def run_git(
+    root: Path, *arguments: str, stdin: str = "", stranger: Path | None = None, with_errors: bool = False
+) -> str:
     """Return the output of a git command, as far as it came in time; empty where it cannot be run.
 
     It is run so that a hostile repository cannot make it run anything: no hooks, pager, file-system monitor, signature
@@ -59,7 +70,7 @@ def run_git(root: Path, *arguments: str, stdin: str = "", stranger: Path | None 
                 [git, *_SAFE_OPTIONS, "-C", str(root), *arguments],
                 stdin=given,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
+                stderr=subprocess.STDOUT if with_errors else subprocess.DEVNULL,
                 env=_safe_environment(os.environ),
             )
         except OSError:

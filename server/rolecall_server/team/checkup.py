@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pydantic.alias_generators import to_camel
 
-from rolecall_analysis.programs import find_program
+from rolecall_analysis.programs import find_program, git_refusal
 from rolecall_server import __version__
 from rolecall_server.errors import NoModelConfigured, RolecallError, UnknownModel
 from rolecall_server.model import Chosen, EditorOffer, find_model
@@ -285,6 +285,9 @@ async def _check_git(root: Path) -> Checked:
     )
     facts = {"path": program, "version": version, "repository": inside == "true"}
     if inside != "true":
+        if refusal := await asyncio.to_thread(git_refusal, root):
+            why, *_, cure = (line.strip() for line in refusal.splitlines())
+            return Checked("git", "limited", f"{version}: {why}.", f"If you trust it: `{cure}`.", facts)
         return Checked("git", "limited", f"{version}; {root} is no repository.", facts=facts)
     return Checked("git", "fine", f"{version}; {root} is a repository.", facts=facts)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
 import sys
 import venv
@@ -157,3 +159,18 @@ def test_a_setting_that_names_it_by_an_absolute_path_is_the_developers_word(
 async def test_where_there_is_none_that_is_what_is_said(root: Path, store: Store) -> None:
     missing = NotRun("No Python was found.")
     assert await confirmed(missing, root, "", store, say_yes) == missing
+
+
+def test_where_git_refuses_the_repository_the_question_does_not_say_whose_the_program_is(
+    root: Path, store: Store, own: Interpreter, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "programs").mkdir()
+    other = tmp_path / "programs" / "git"
+    # Git itself takes every repository for another user's then.
+    other.write_text(f'#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec {shutil.which("git")} "$@"\n')
+    other.chmod(0o755)
+    git(root, "add", "-f", ".venv/bin/python")
+    monkeypatch.setenv("PATH", os.pathsep.join([str(other.parent), os.environ["PATH"]]))
+    found = to_confirm(own, root, "", store)
+    assert found is not None
+    assert "git does not say whether it came with the repository" in found.question

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -150,3 +151,18 @@ def test_a_wrong_setting_and_a_store_that_cannot_be_opened_are_told_beside_all_e
     assert told["store"] == "broken"
     assert told["git"] in ("fine", "limited")
     assert ended.returncode == 1
+
+
+def test_a_repository_that_another_user_owns_is_told_in_gits_own_words_with_the_cure(root: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", str(root)], check=True)
+    other = root.parent / "programs" / "git"
+    other.parent.mkdir()
+    # Git itself takes every repository for another user's then.
+    other.write_text(f'#!/bin/sh\nGIT_TEST_ASSUME_DIFFERENT_OWNER=1 exec {shutil.which("git")} "$@"\n')
+    other.chmod(0o755)
+    environ = environment(root.parent / "home")
+    told = doctor(root, {**environ, "PATH": os.pathsep.join([str(other.parent), os.environ["PATH"]])}, "--json")
+    git = next(each for each in json.loads(told.stdout)["checked"] if each["name"] == "git")
+    assert "fatal: detected dubious ownership in repository" in git["what"]
+    assert git["nextStep"] == f"If you trust it: `git config --global --add safe.directory {root}`."
+    assert "does not track it" not in told.stdout

@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from rolecall_analysis.programs import run_git
+from rolecall_analysis.programs import git_refusal, run_git
 from rolecall_server.sandbox.python.interpreter import SETTING, Interpreter
 from rolecall_server.sandbox.results import NotRun
 from rolecall_server.sandbox.walls.programs import links_of, repository_of
@@ -21,6 +21,11 @@ from rolecall_server.store.messages import is_trusted, trust
 from rolecall_server.workspace import read_beginning
 
 _MOST_CONFIGURATION_BYTES = 64 * 1024
+_WHOSE = {
+    True: "git tracks it: it came with the repository",
+    False: "git does not track it",
+    None: "git does not say whether it came with the repository, which another user owns",
+}
 
 
 @dataclass(frozen=True)
@@ -33,15 +38,15 @@ class Unconfirmed:
     of ``pyvenv.cfg``. Not of its packages: installing some is no reason to ask again, and walls hold those too."""
     leads_to: Path
     """The program itself, links followed."""
-    is_tracked: bool
-    """It came with the repository, by what git says."""
+    is_tracked: bool | None
+    """It came with the repository, by what git says; ``None`` where git refuses to say."""
 
     @property
     def question(self) -> str:
         """Return the question that the developer is asked, or is told where there is nobody to ask."""
         path = self.interpreter.path
         link = "" if self.leads_to == path else f", a link to {self.leads_to}"
-        whose = "git tracks it: it came with the repository" if self.is_tracked else "git does not track it"
+        whose = _WHOSE[self.is_tracked]
         return (
             f"{path}{link} would run the tests, behind walls. It lies in the workspace, and {whose}. "
             f"Fingerprint: {self.fingerprint[:16]}."
@@ -95,7 +100,8 @@ def to_confirm(interpreter: Interpreter, root: Path, setting: str, store: Store)
     is_tracked = any(_is_tracked(each, floor) for each in dict.fromkeys(chain))
     if not is_tracked and not any(_lies_in(each, floor) for each in chain):
         return None
-    found = Unconfirmed(interpreter, _fingerprint(chain, floor), path.resolve(), is_tracked)
+    said = None if not is_tracked and git_refusal(floor) else is_tracked
+    found = Unconfirmed(interpreter, _fingerprint(chain, floor), path.resolve(), said)
     return None if is_trusted(store, str(root), found.fingerprint) else found
 
 
