@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from pkgutil import resolve_name
 
-from rolecall_server.cli.arguments import parser
+from rolecall_server.cli.arguments import parser, read_arguments
 
 _FOR_EDITORS = (
     "rolecall serve speaks the Language Server Protocol over standard input and output: it is for editors to start. "
@@ -68,7 +68,7 @@ def _end_at_once() -> None:
 
 
 def _carry_out() -> int:
-    arguments = parser().parse_args()
+    arguments = read_arguments()
     command = arguments.command
     if command is None and sys.stdin.isatty():
         parser().print_help()

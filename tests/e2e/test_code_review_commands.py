@@ -99,7 +99,7 @@ def test_a_file_that_git_does_not_know_yet_is_part_of_the_diff(root: Path) -> No
     [
         ([], "It is not said what to review."),
         (["rows.py", "--diff", "HEAD"], "It is not said what to review."),
-        (["--diff", "nowhere"], "git knows no commit nowhere"),
+        (["--diff", "nowhere"], "is in no git repository"),
         (["--diff", "--output=x"], "expected one argument"),
         (["empty"], "empty has no Python"),
         (["gone.py"], "gone.py has no Python"),
@@ -109,6 +109,13 @@ def test_what_cannot_be_reviewed_is_refused_with_what_to_do(root: Path, argument
     ended = rolecall(root, "review-code", *arguments)
     assert ended.returncode in (1, 2)
     assert why in ended.stderr
+
+
+def test_a_commit_that_git_does_not_know_is_told_with_what_to_name(root: Path) -> None:
+    subprocess.run(["git", "init", "--quiet", str(root)], check=True)
+    ended = rolecall(root, "review-code", "--diff", "nowhere")
+    assert "git knows no commit nowhere" in ended.stderr
+    assert "Name a commit, a branch or a tag" in ended.stderr
 
 
 CART = "import re\n\n\ndef number(text):\n    found = re.match('[0-9]+', text)\n    return int(found.group())\n"

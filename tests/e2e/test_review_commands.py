@@ -117,7 +117,7 @@ def test_a_proposal_of_another_repository_is_not_decided_from_here(root: Path) -
     elsewhere = write_workspace(root.parent / "elsewhere")
     ended = rolecall(root, "review", proposal_id, "--accept", "all", "--untested", cwd=elsewhere)
     assert ended.returncode == 1
-    assert f"NotFound: {proposal_id} is for another repository." in ended.stderr
+    assert f"NotFound: {proposal_id} is for another repository, {root}.\nGo there, or add --root" in ended.stderr
     assert contents(elsewhere)[PRICE] == FILES[PRICE].encode()
 
 
@@ -649,6 +649,47 @@ def test_what_was_rejected_can_be_revised_once_it_is_offered_again(root: Path) -
     refused = rolecall(root, "revise", proposal_id, "shorter")
     assert f"Nothing of {proposal_id} is undecided.\n" in refused.stderr
     assert f"`rolecall undo {proposal_id}/h1` or `rolecall undo {proposal_id}/h2` offers again" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("review", "7"), "'7' is no id of a proposal.\nThat is p and a number, such as p7."),
+        (("resume", "p7"), "'p7' is no id of a run.\nThat is r and a number, such as r7."),
+        (("review", "p99"), "There is no proposal p99.\n`rolecall log` lists the runs"),
+        (("review-code", "--diff", "main", "--no-model"), "is in no git repository, so no commit can be named."),
+        (
+            ("fix", "tests/test_prise.py::test_total", "--locate"),
+            "Is it tests/test_price.py? Name the test as pytest does",
+        ),
+        (("implement", "fix", "the", "bug"), 'text of several words stands in quotes: "fix the bug"'),
+        (
+            ("review", "p7", "--reject", "h1", "--reason", "too", "long"),
+            'text of several words stands in quotes: "long"',
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_what_is_typed_amiss_is_answered_with_what_was_meant(root: Path, arguments: tuple[str, ...], said: str) -> None:
+    proposed(root)
+    ended = rolecall(root, *arguments)
+    assert ended.returncode in (1, 2)
+    assert said in ended.stderr, ended.stderr
+
+
+def test_resume_without_a_run_lists_those_that_wait(root: Path) -> None:
+    assert rolecall(root, "resume").stdout == f"No run in {root} waits to be gone on with.\n"
+    proposed(root)
+    store = store_of(root.parent / "home")
+    paused = store.add_run(root, "engineer", "", "a tax rate")
+    store.end_run(paused, "paused")
+    store.close()
+    said = rolecall(root, "resume").stdout
+    assert '"a tax rate": paused\n' in said
+    assert said.endswith(f"`rolecall resume {paused}` goes on with the latest.\n")
+    assert "finished" not in said
+    (row,) = json.loads(rolecall(root, "resume", "--json").stdout)
+    assert row["run"] == paused
 
 
 def test_a_message_in_other_digits_than_0_to_9_is_not_there(root: Path) -> None:

@@ -6,6 +6,7 @@ import argparse
 import atexit
 from functools import partial
 from pathlib import Path
+from shlex import quote
 
 from rolecall_analysis import Index, Snapshot, Workers
 from rolecall_analysis.indexing.saved_facts import saved_path
@@ -75,9 +76,19 @@ def proposal_here(store: Store, workspace: Workspace, proposal_id: str) -> Revie
         NotFound: there is none of that id, or it is for another repository.
     """
     run_id = load_proposal(store, proposal_id).proposal.run_id
-    if run_id not in {run.id for run in store.runs(workspace.root)}:
-        raise NotFound(f"{proposal_id} is for another repository.", "Go to its folder, or name it with --root.")
+    check_is_here(store, workspace, proposal_id, run_id)
     return refreshed(store, workspace, proposal_id)
+
+
+def check_is_here(store: Store, workspace: Workspace, what: str, run_id: str) -> None:
+    """Pass where *what*, which belongs to a run, is for this repository.
+
+    Raises:
+        NotFound: it is for another, which is named.
+    """
+    root = store.root_of_run(run_id)
+    if root != workspace.root:
+        raise NotFound(f"{what} is for another repository, {root}.", f"Go there, or add --root {quote(str(root))}.")
 
 
 def proposals_here(store: Store, workspace: Workspace) -> tuple[Reviewed, ...]:

@@ -32,6 +32,9 @@ from rolecall_server.store.rows import (
 from rolecall_server.store.schema import BREAK_OFF, END, RESERVE
 
 _MOST_DIGITS = 18
+_KINDS = {"r": "run", "p": "proposal", "d": "document"}
+"""The kinds of things that have an id, by its letter."""
+_LISTED = "`rolecall log` lists the runs of a repository with their proposals."
 """Of the number of a row; SQLite counts no further than to 2**63."""
 _MOST_SHOWN = 80
 
@@ -101,8 +104,13 @@ class Store:
         """
         rows = self._runs("id = ?", row_number(run_id, "r"))
         if not rows:
-            raise NotFound(f"There is no run {run_id}.")
+            raise NotFound(f"There is no run {run_id}.", _LISTED)
         return rows[0]
+
+    def root_of_run(self, run_id: str) -> Path:
+        """Return the workspace of a run that there is."""
+        ((root,),) = self.select("SELECT root FROM run WHERE id = ?", row_number(run_id, "r"))
+        return Path(root)
 
     def runs(self, root: Path) -> tuple[RunRow, ...]:
         """Return the runs in the workspace at *root*, oldest first."""
@@ -260,7 +268,7 @@ class Store:
             "SELECT root FROM proposal JOIN run ON run.id = run_id WHERE proposal.id = ?", row_number(proposal_id, "p")
         )
         if not rows:
-            raise NotFound(f"There is no proposal {proposal_id}.")
+            raise NotFound(f"There is no proposal {proposal_id}.", _LISTED)
         return Path(rows[0][0])
 
     def proposals_of(self, run_id: str) -> tuple[str, ...]:
@@ -277,7 +285,7 @@ class Store:
         """
         rows = self.select("SELECT body FROM proposal WHERE id = ? AND body != ''", row_number(proposal_id, "p"))
         if not rows:
-            raise NotFound(f"There is no proposal {proposal_id}.")
+            raise NotFound(f"There is no proposal {proposal_id}.", _LISTED)
         return rows[0][0]
 
     def add_act(self, root: Path, kind: str) -> int:
@@ -414,7 +422,8 @@ def row_number(name: str, letter: str) -> int:
     is_number = digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS
     # A row has one name: `r012` is none.
     if not is_number or name != f"{letter}{int(digits)}":
-        raise NotFound(f"{name!r} is no id.")
+        kind = _KINDS[letter]
+        raise NotFound(f"{name!r} is no id of a {kind}.", f"That is {letter} and a number, such as {letter}7.")
     return int(digits)
 
 

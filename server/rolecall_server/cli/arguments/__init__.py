@@ -18,7 +18,19 @@ from rolecall_server.cli.arguments.machine import add_bench, add_demo, add_docto
 from rolecall_server.cli.arguments.options import add_command
 from rolecall_server.cli.arguments.work import WAYS, add_team, add_work
 
-__all__ = ["WAYS", "parser"]
+__all__ = ["WAYS", "parser", "read_arguments"]
+
+
+def read_arguments() -> argparse.Namespace:
+    """Return what this process was given on its command line; of words too many it is said that text takes quotes."""
+    top = parser()
+    known, more = top.parse_known_args()
+    if more:
+        words = " ".join((getattr(known, "brief", ""), *more)).strip()
+        is_text = not any(word.startswith("-") for word in more)
+        hint = f'; text of several words stands in quotes: "{words}"' if is_text else ""
+        top.error(f"unrecognized arguments: {' '.join(more)}{hint}")
+    return known
 
 
 def parser() -> argparse.ArgumentParser:

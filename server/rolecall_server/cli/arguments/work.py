@@ -101,12 +101,15 @@ def add_team(commands: Commands) -> None:
         commands,
         "resume",
         "go on with a run that was paused, stopped or killed, or that waits for you",
+        "resume",
         "resume r12",
         "resume r12 --again m7",
         "resume r12 --edit design design.md",
         "resume r12 --edit m4 requirements.md --branch",
     )
-    resume.add_argument("run", metavar="RUN", help="such as r12")
+    resume.add_argument(
+        "run", metavar="RUN", nargs="?", help="such as r12; without it those that can be gone on with are listed"
+    )
     resume.add_argument("--again", default="", metavar="MESSAGE", help="have this done anew, and what rests on it: m7")
     resume.add_argument(
         "--edit", nargs=2, metavar=("DOCUMENT", "FILE"), help="put the text of FILE in the place of a document: design"

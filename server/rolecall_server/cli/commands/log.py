@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from rolecall_server.cli.boundary import exit_code_of
-from rolecall_server.cli.repository import open_repository, proposal_here, proposals_of_run
+from rolecall_server.cli.repository import check_is_here, open_repository, proposal_here, proposals_of_run
 from rolecall_server.cli.screen import Screen, print_json, proposal_json, say, say_prose
 from rolecall_server.errors import FileRefused, NotFound
 from rolecall_server.review.proposals.evidence import summarise_tests
 from rolecall_server.review.proposals.proposal import HunkState
-from rolecall_server.review.proposals.proposal_store import Reviewed, load_all, successor_of
+from rolecall_server.review.proposals.proposal_store import Reviewed, load_all, load_run, successor_of
 from rolecall_server.review.proposals.provenance import Trace, Traces, describe_trace
 from rolecall_server.review.proposals.rendering import describe_hunk, render_evidence
 from rolecall_server.store import RunRow, Store
@@ -66,6 +66,21 @@ def _list(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> 
             say_prose(screen, f"      {reviewed.proposal.id}: {counted}")
     if len(runs) > len(shown):
         say(screen, f"… {len(runs) - len(shown)} earlier (--limit has more)", "dim")
+
+
+def list_what_waits(arguments: argparse.Namespace) -> int:
+    """Print the runs here that `rolecall resume` can go on with, the latest first; the exit code."""
+    store, workspace = open_repository(arguments)
+    runs = [run for run in reversed(store.runs(workspace.root)) if run.state not in ("finished", "running")]
+    if arguments.json:
+        print_json([_run_json(run, [*load_run(store, run.id)]) for run in runs])
+        return 0
+    screen = Screen()
+    for run in runs:
+        say_prose(screen, _run_line(run), "yellow")
+    latest = f"\n`rolecall resume {runs[0].id}` goes on with the latest." if runs else ""
+    say(screen, latest or f"No run in {workspace.root} waits to be gone on with.", "dim")
+    return 0
 
 
 def _show(store: Store, workspace: Workspace, arguments: argparse.Namespace) -> None:
@@ -132,8 +147,7 @@ def _show_message(store: Store, workspace: Workspace, code: str, *, as_json: boo
     """
     number = int(code[1:]) if code[1:].isascii() and code[1:].isdigit() else 0
     run_id = run_of_message(store, number)
-    if run_id not in {run.id for run in store.runs(workspace.root)}:
-        raise NotFound(f"{code} is for another repository.", "Go to its folder, or name it with --root.")
+    check_is_here(store, workspace, code, run_id)
     pool = load_pool(store, run_id)
     message = pool.message(number)
     if as_json:

@@ -12,15 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from rolecall_analysis import Snapshot, is_python
-from rolecall_analysis.retrieval.history.committed import commit_of
 from rolecall_server.cli.boundary import exit_code_of
 from rolecall_server.cli.deciding.under_way import UnderWay
 from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import find_workspace, open_user_store, read_repository
 from rolecall_server.cli.screen import Screen, print_json, say, say_prose, waiting
-from rolecall_server.craft.code_review.candidates import ReviewCandidate, ReviewScope, candidates_in_scope
+from rolecall_server.craft.code_review.candidates import ReviewCandidate, ReviewScope, candidates_in_scope, commit_named
 from rolecall_server.craft.code_review.judging import Judgement, Verdict
-from rolecall_server.errors import FileRefused, NoModelConfigured, NotFound, RequestRefused
+from rolecall_server.errors import FileRefused, NoModelConfigured, RequestRefused
 from rolecall_server.settings import Settings, read_settings
 from rolecall_server.team.code_review.verdicts import JudgedCode, judged_in, review_request
 from rolecall_server.team.engine.scheduler import carry_out_run
@@ -109,11 +108,7 @@ def _scope(arguments: argparse.Namespace, workspace: Workspace, snapshot: Snapsh
     if not arguments.diff:
         paths = {path for given in arguments.files for path in _files_in(workspace, snapshot, given)}
         return ReviewScope(tuple(sorted(paths)), reads=reads)
-    commit = commit_of(workspace.root, arguments.diff)
-    if not commit:
-        what = f"git knows no commit {arguments.diff} in {workspace.root}."
-        raise NotFound(what, "Name a commit, a branch or a tag, such as HEAD~1.")
-    return ReviewScope(since=commit, reads=reads)
+    return ReviewScope(since=commit_named(workspace.root, arguments.diff), reads=reads)
 
 
 def _files_in(workspace: Workspace, snapshot: Snapshot, given: Path) -> Sequence[str]:

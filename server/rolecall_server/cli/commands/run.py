@@ -12,12 +12,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rolecall_server.cli.boundary import NOT_WRITTEN, exit_code_of
+from rolecall_server.cli.commands.log import list_what_waits
 from rolecall_server.cli.deciding.deciding import carry_out_decisions
 from rolecall_server.cli.deciding.offering import held_back, hunks_to_write, review_in_terminal, write_without_asking
 from rolecall_server.cli.deciding.under_way import UnderWay
 from rolecall_server.cli.failures import request_to_mend
 from rolecall_server.cli.interrupts import run_until_interrupted
 from rolecall_server.cli.repository import (
+    check_is_here,
     find_workspace,
     open_user_store,
     proposal_here,
@@ -80,6 +82,8 @@ def run_team(arguments: argparse.Namespace) -> int:
 
 
 def _carry_out(arguments: argparse.Namespace) -> int:
+    if arguments.command == "resume" and arguments.run is None:
+        return list_what_waits(arguments)
     command = _begin(arguments)
     return command.run() if arguments.command == "run" else command.resume()
 
@@ -145,8 +149,7 @@ class _Command:
         """Go on with a run, after what the developer wants to be different."""
         run_id: str = self.arguments.run
         row = self.store.run(run_id)
-        if run_id not in {run.id for run in self.store.runs(self.workspace.root)}:
-            raise NotFound(f"{run_id} is for another repository.", "Go to its folder, or name it with --root.")
+        check_is_here(self.store, self.workspace, run_id, run_id)
         # A run whose process is gone was marked as interrupted when the store was opened.
         if row.state == "running" and row.process is not None:
             raise UserMustAct(f"{run_id} is being worked on by process {row.process.number}.", "End that one first.")

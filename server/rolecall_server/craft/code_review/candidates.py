@@ -11,8 +11,10 @@ from pathlib import Path
 from rolecall_analysis import Definition, Snapshot, callers, definitions_in, is_python
 from rolecall_analysis.faults import PossibleFault, find_faults
 from rolecall_analysis.modules import SOURCE_SUFFIXES
-from rolecall_analysis.retrieval.history.committed import texts_before
+from rolecall_analysis.programs import git_refusal, run_git
+from rolecall_analysis.retrieval.history.committed import commit_of, texts_before
 from rolecall_server.craft.code_review.rules import FaultKind, review_rules
+from rolecall_server.errors import NotFound
 from rolecall_server.workspace import split_lines
 
 
@@ -47,6 +49,22 @@ def candidates_in_scope(
     if not scope.since:
         return candidates_in(snapshot, scope.paths), scope.paths
     return candidates_of_change(snapshot, changed_since(root, snapshot, scope.since))
+
+
+def commit_named(root: Path, revision: str) -> str:
+    """Return the id of the commit that *revision* names in the repository around *root*.
+
+    Raises:
+        NotFound: it names none, or there is no repository that git reads.
+    """
+    if commit := commit_of(root, revision):
+        return commit
+    if refusal := git_refusal(root):
+        why, *_, cure = (line.strip() for line in refusal.splitlines())
+        raise NotFound(f"{why}.", f"If you trust it: `{cure}`.")
+    if not run_git(root, "rev-parse", "--git-dir"):
+        raise NotFound(f"{root} is in no git repository, so no commit can be named.", "Name files or folders instead.")
+    raise NotFound(f"git knows no commit {revision} in {root}.", "Name a commit, a branch or a tag, such as HEAD~1.")
 
 
 def changed_since(root: Path, snapshot: Snapshot, commit: str) -> Mapping[str, str | None]:

@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rolecall_analysis import is_python
-from rolecall_analysis.retrieval.history.committed import commit_of
-from rolecall_server.craft.code_review.candidates import ReviewScope, candidates_in_scope
-from rolecall_server.errors import FileRefused, NoModelConfigured, NotFound
+from rolecall_server.craft.code_review.candidates import ReviewScope, candidates_in_scope, commit_named
+from rolecall_server.errors import FileRefused, NoModelConfigured
 from rolecall_server.lsp.arguments import read_text_argument
 from rolecall_server.lsp.proposals.faults import mark_faults
 from rolecall_server.lsp.proposals.hunks import show_hunks
@@ -29,9 +28,7 @@ async def review_code(ls: RolecallServer, arguments: Mapping[str, Any]) -> dict[
     reads = not arguments.get("rulesOnly")
     scope = ReviewScope((path,), reads=reads)
     if since:
-        commit = await asyncio.to_thread(commit_of, folder.root, since)
-        if not commit:
-            raise NotFound(f"git knows no commit {since}.", "Name a commit, a branch or a tag, such as HEAD~1.")
+        commit = await asyncio.to_thread(commit_named, folder.root, since)
         scope = ReviewScope(since=commit, reads=reads)
     repository = await repository_of(ls, folder)
     candidates, paths = await asyncio.to_thread(candidates_in_scope, folder.root, repository.snapshot, scope)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 
 from rolecall_server.craft.history import NOTHING_KNOWN, SuiteHistory, learned_from, name_of
 from rolecall_server.craft.repair.failure_text import ReportedFailure, SeenFailure, read_failure, seen_failure
@@ -18,6 +19,7 @@ from rolecall_server.text_work import beside_the_loop
 from rolecall_server.workspace import file_exists
 
 _NAME_IT = "Name it as pytest does: FILE::TEST."
+_MOST_NEAR = 3
 MOST_SHOWN = 10
 """Suspects that are told a person."""
 
@@ -58,7 +60,10 @@ async def reproduce(desk: Desk, failure: FailureToMend) -> Reproduction:
     files = tuple(dict.fromkeys(test.partition("::")[0] for test in tests))
     for path in files:
         if not file_exists(desk.workspace, path):
-            raise NotFound(f"{path} is no file of this repository.", "Name the test as pytest does: FILE::TEST.")
+            near = get_close_matches(path, desk.snapshot.files, _MOST_NEAR)
+            meant = f"Is it {' or '.join(near)}? " if near else ""
+            what = f"{path} is no file of this repository."
+            raise NotFound(what, f"{meant}Name the test as pytest does: FILE::TEST.")
     trials = Trials(desk, (), first=files)
     if files:
         desk.report("making the failure happen", None)
