@@ -91,13 +91,13 @@ def search(sources: LookupSources, words: Words) -> str:
     found = _lines_of(sources, paths, words.text)
     said = _told(sources, words.text, found)
     if not found.hits:
-        found = _lines_of(sources, paths, words.text, re.IGNORECASE)
+        found = _lines_of(sources, paths, words.text, "(?i)")
         said += f" {_lines(found)} with letters of another case:" if found.hits else ""
     return bounded(sources, [said, *_first_hits(found)], "")
 
 
-def _lines_of(sources: LookupSources, paths: Sequence[str], wanted: str, case: int = 0) -> _Found:
-    """Return the lines of *paths* that hold *wanted*; with ``re.IGNORECASE`` as *case* in any case."""
+def _lines_of(sources: LookupSources, paths: Sequence[str], wanted: str, case: str = "") -> _Found:
+    """Return the lines of *paths* that hold *wanted*; with ``(?i)`` as *case* in any case."""
     found = _Found()
     budget = _MOST_SEARCHED_BYTES
     for path in paths:
@@ -112,13 +112,13 @@ def _lines_of(sources: LookupSources, paths: Sequence[str], wanted: str, case: i
     return found
 
 
-def _lines_with(text: str, wanted: str, case: int) -> Iterator[tuple[int, str]]:
+def _lines_with(text: str, wanted: str, case: str) -> Iterator[tuple[int, str]]:
     """Yield the lines on which *wanted* begins, with their numbers from 1."""
     parts = wanted.replace("\r\n", "\n").split("\n")
-    if not re.search(re.escape(parts[0]), text, case):
+    first, rest = (re.compile(case + re.escape(part)) for part in (parts[0], "\n".join(parts)))
+    if not first.search(text):
         return
     # What is looked for must begin on a line, and may go on below it.
-    first, rest = (re.compile(re.escape(part), case) for part in (parts[0], "\n".join(parts)))
     lines = [line.rstrip("\r\n") for line in split_lines(text)]
     for number, line in enumerate(lines, 1):
         following = "\n".join(lines[number - 1 : number - 1 + len(parts)])

@@ -17,6 +17,8 @@ _LONGEST_S = 40.0
 _NOTICING_S = 10.0
 """So long may it take to see which faults the tests notice."""
 _MOST_FAULTS = 700
+_ENOUGH_FAULTS = 3
+"""Of fewer that are noticed nobody can tell how much the tests show."""
 _MAX_NAMED = 3
 
 
@@ -42,7 +44,7 @@ async def noticed_before(
     desk: Desk, path: str, tests: Sequence[str], before: TestRun | NotRun | None
 ) -> frozenset[Mutant]:
     """Return the faults put into *path* that the tests run *before* notice; where these took long, those of the files
-    *tests*.
+    *tests*. None where they notice too few to go by.
     """
     shadow, interpreter = desk.bench.shadow, desk.bench.interpreter
     if isinstance(shadow, NotRun) or isinstance(interpreter, NotRun) or not isinstance(before, TestRun):
@@ -56,7 +58,8 @@ async def noticed_before(
     desk.report("trying which faults the tests there are notice", None)
     lines = before.coverage[path].executed_lines
     run = await run_mutants(shadow, interpreter, path, lines, files, timeout_s=_NOTICING_S, at_most=_MOST_FAULTS)
-    return frozenset(run.killed) if isinstance(run, MutationRun) else frozenset()
+    killed = frozenset[Mutant](run.killed) if isinstance(run, MutationRun) else frozenset[Mutant]()
+    return killed if len(killed) >= _ENOUGH_FAULTS else frozenset()
 
 
 def with_those_before(before: TestRun | NotRun | None, run: TestRun | NotRun) -> TestRun | NotRun:
